@@ -1,0 +1,61 @@
+/** Every code an error of Pawl can carry. They are stable: programs may switch on them. */
+export type ErrorCode =
+  | 'already_started'
+  | 'business_key_taken'
+  | 'closed'
+  | 'database_corrupt'
+  | 'database_locked'
+  | 'database_migration_changed'
+  | 'database_not_ours'
+  | 'database_too_new'
+  | 'database_unavailable'
+  | 'driver_mismatch'
+  | 'driver_missing'
+  | 'duplicate_type'
+  | 'idempotency_key_reused'
+  | 'invalid_option'
+  | 'invalid_params'
+  | 'job_ended'
+  | 'job_not_found'
+  | 'job_not_queued'
+  | 'not_last_attempt'
+  | 'not_retryable'
+  | 'params_too_large'
+  | 'run_not_found'
+  | 'storage_full'
+  | 'store_busy'
+  | 'unknown_resource'
+  | 'unknown_type'
+  | 'unserialisable_params'
+  | 'wrong_database'
+
+/** What a caller gets when a request is refused: a stable code, and a sentence with what was expected and what came. */
+export class PawlError extends Error {
+  override readonly name = 'PawlError'
+  readonly code: ErrorCode
+  /** Where in the input the fault lies, such as `params.genre`, when there is such a place. */
+  readonly path: string | undefined
+  /** Ids and numbers that the message mentions, for programs. */
+  readonly details: Readonly<Record<string, string | number | boolean | null>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { path?: string; details?: Record<string, string | number | boolean | null>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.path = options.path
+    this.details = options.details ?? {}
+  }
+}
+
+/** Throw this from a handler when trying again cannot help: the Run fails and no retry follows. */
+export class NonRetryableError extends Error {
+  override readonly name = 'NonRetryableError'
+}
+
+/** For programmer errors: states that no input can reach. */
+export function assert(condition: unknown, sentence: string): asserts condition {
+  if (!condition) throw new Error(`Pawl has a bug: ${sentence}`)
+}

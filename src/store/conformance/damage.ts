@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { NO_RETRIES_YET } from '../../domain/retry.ts'
+import type { Damage } from '../maintenance.ts'
+import { endOf, failed, HOUR, jobTaking, NOW, newId, newJob, newRetry, SECOND } from './fixtures.ts'
+import type { Kit } from './kit.ts'
+import type { Stage } from './stage.ts'
+
+export function testDamage({ test, testDamage }: Kit): void {
+  test('no sequence of ordinary steps looks like damage', async (stage) => {
+    await stage.enqueue([newJob({ runAt: NOW + HOUR }), newJob({ type: 'poem' })])
+    await stage.finish(await stage.start(), { outcome: failed(), retry: newRetry({ runAt: NOW + HOUR }) })
+    await stage.finish(await stage.start(), {
+      outcome: failed('timeout'),
+      retry: newRetry({ runAt: NOW + HOUR }),
+      body: 'executing',
+    })
+    await stage.finish(await stage.start())
+    const wanted = await stage.start()
+    await stage.cancel(wanted.claim.jobId)
+    await stage.finish(wanted, { outcome: failed(), retry: newRetry() })
+    const last = await stage.start(newJob(), { now: NOW })
+    assert.deepEqual(await stage.changesNothing(() => stage.store.findDamage(10)), [])
+    await stage.cancel(last.claim.jobId, 'abort')
+    assert.deepEqual(await stage.store.findDamage(10), [])
+  })
+
+  test('repairs of what is not damaged are refused and change nothing', async (stage) => {
+    const running = await stage.start()
+    const retried = await stage.start()
+    await stage.finish(retried, { outcome: failed(), retry: newRetry() })
+    const done = await stage.start()
+    await stage.finish(done)
+    const [queued] = await stage.enqueue([newJob()])
+    for (const jobId of [running.claim.jobId, retried.claim.jobId, done.claim.jobId, queued, newId()]) {
+      await stage.changesNothing(async () => {
+        assert.equal(await repairRunningWithoutRun(stage, jobId), false)
+        assert.equal(await stage.store.repairRunningWithEndedRun(jobId), false)
+        assert.equal(await stage.store.repairMissingRetry({ jobId, retry: newRetry(), now: NOW }), false)
+      })
+    }
+  })
+
+  testDamage('RUNNING without a Run: the Run is written as failed, and the retry with it', async (stage, damage) => {
+    const { claim, policy } = await stage.start(jobTaking(['ink']))
+    await damage('running-without-run', claim.jobId)
+    await finds(stage, { kind: 'running-without-run', job: { jobId: claim.jobId, policy, counts: NO_RETRIES_YET } })
+    const [runId, retry] = [newId(), newRetry({ runAt: NOW + SECOND })]
+    assert.equal(await repairRunningWithoutRun(stage, claim.jobId, runId, retry), true)
+    const { status, outcome, finishedAt } = await stage.job(claim.jobId)
+    assert.deepEqual(
+      { status, outcome, finishedAt },
+      { status: 'FINISHED', outcome: 'FAILED', finishedAt: NOW + SECOND },
+    )
+    const run = await stage.run(runId)
+    assert.deepEqual(
+      [run.jobId, run.status, run.reason, run.error, run.willRetry],
+      [claim.jobId, 'FAILED', 'crash', failed('crash').error, true],
+    )
+    await isWhole(stage)
+    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+    assert.equal(await stage.changesNothing(() => repairRunningWithoutRun(stage, claim.jobId)), false)
+  })
+
+  testDamage('RUNNING without a Run can be ended without a retry', async (stage, damage) => {
+    const { claim } = await stage.start()
+    await damage('running-without-run', claim.jobId)
+    assert.equal(await repairRunningWithoutRun(stage, claim.jobId), true)
+    assert.deepEqual(await stage.queue(), [])
+    const chain = await stage.store.findChain(claim.jobId, NOW)
+    assert.deepEqual([chain?.settled, chain?.outcome], [true, 'FAILED'])
+    await isWhole(stage)
+  })
+
+  testDamage('RUNNING without an occupancy: an ordinary finish ends it', async (stage, damage) => {
+    const job = await stage.start()
+    await damage('running-without-occupancy', job.claim.jobId)
+    await finds(stage, { kind: 'running-without-occupancy', job })
+    const retry = newRetry()
+    const result = await stage.finishAs(endOf(job, { outcome: failed('crash'), retry }))
+    assert.deepEqual(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
+    await isWhole(stage)
+    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+  })
+
+  testDamage('RUNNING with a Run that has ended: the Job ends as its Run did', async (stage, damage) => {
+    const { claim } = await stage.start()
+    await damage('running-with-ended-run', claim.jobId)
+    await finds(stage, { kind: 'running-with-ended-run', jobId: claim.jobId })
+    const run = await stage.run(claim.runId)
+    assert.equal(await stage.store.repairRunningWithEndedRun(claim.jobId), true)
+    const { status, outcome, finishedAt } = await stage.job(claim.jobId)
+    assert.deepEqual(
+      { status, outcome, finishedAt },
+      { status: 'FINISHED', outcome: run.status, finishedAt: run.finishedAt },
+    )
+    assert.deepEqual(await stage.run(claim.runId), run)
+    await isWhole(stage)
+    assert.equal(await stage.changesNothing(() => stage.store.repairRunningWithEndedRun(claim.jobId)), false)
+  })
+
+  testDamage('a retry that was decided on but is not there is written', async (stage, damage) => {
+    const job = await stage.start()
+    await stage.finish(job, { outcome: failed(), retry: newRetry() })
+    const { jobId } = job.claim
+    await damage('retry-missing', jobId)
+    await finds(stage, { kind: 'retry-missing', job: { jobId, policy: job.policy, counts: NO_RETRIES_YET } })
+    const retry = newRetry()
+    assert.equal(await stage.store.repairMissingRetry({ jobId, retry, now: NOW + SECOND }), true)
+    const { attempt, retryOf, chainId, counts } = await stage.job(retry.jobId)
+    assert.deepEqual(
+      { attempt, retryOf, chainId, counts },
+      { attempt: 2, retryOf: jobId, chainId: jobId, counts: retry.counts },
+    )
+    await isWhole(stage)
+    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+    const again = { jobId, retry: newRetry(), now: NOW }
+    assert.equal(await stage.changesNothing(() => stage.store.repairMissingRetry(again)), false)
+  })
+
+  testDamage('damage is found in pages', async (stage, damage) => {
+    for (let count = 0; count < 3; count++) {
+      const { claim } = await stage.start()
+      await damage('running-without-run', claim.jobId)
+    }
+    assert.equal((await stage.store.findDamage(2)).length, 2)
+    assert.equal((await stage.store.findDamage(10)).length, 3)
+  })
+}
+
+async function finds(stage: Stage, expected: Damage): Promise<void> {
+  assert.deepEqual(await stage.changesNothing(() => stage.store.findDamage(10)), [expected])
+}
+
+async function isWhole(stage: Stage): Promise<void> {
+  assert.deepEqual(await stage.store.findDamage(10), [])
+  assert.deepEqual(await stage.occupants(), [])
+}
+
+function repairRunningWithoutRun(
+  stage: Stage,
+  jobId: string,
+  runId = newId(),
+  retry: Parameters<Stage['store']['repairRunningWithoutRun']>[0]['retry'] = null,
+): Promise<boolean> {
+  const outcome = failed('crash')
+  return stage.store.repairRunningWithoutRun({ jobId, runId, by: stage.nodeId, outcome, retry, now: NOW + SECOND })
+}

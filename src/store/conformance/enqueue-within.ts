@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { asQueued, NOW, newJob, newJobs } from './fixtures.ts'
+import type { Kit } from './kit.ts'
+
+export function testEnqueueWithin({ testTransaction }: Kit): void {
+  testTransaction('Jobs exist when the caller has committed', async (stage, within) => {
+    const before = await stage.enqueue(newJobs(1))
+    const jobs = [newJob(), newJob()] as const
+    await within('commit', async (transaction) => {
+      const result = await stage.store.enqueueJobsWithin(transaction, jobs, NOW)
+      assert.deepEqual(result, { kind: 'enqueued', items: jobs.map(({ jobId }) => ({ kind: 'created', jobId })) })
+    })
+    const ids = jobs.map(({ jobId }) => jobId)
+    assert.deepEqual(await stage.queue(), [...before, ...ids])
+    const stored = await stage.job(jobs[0].jobId)
+    assert.deepEqual(stored, asQueued(jobs[0], stored.position))
+    assert.deepEqual(await stage.claimIds(), [...before, ...ids])
+  })
+
+  testTransaction('nothing exists when the caller rolls back', async (stage, within) => {
+    await stage.enqueue(newJobs(1))
+    const job = newJob({ businessKey: 'b', idempotency: { key: 'k', fingerprint: 'f' } })
+    await stage.changesNothing(() =>
+      within('rollback', async (transaction) => {
+        const result = await stage.store.enqueueJobsWithin(transaction, [job], NOW)
+        assert.equal(result.kind, 'enqueued')
+      }),
+    )
+    // Its keys are free: the same request is accepted afresh.
+    await stage.enqueue([job])
+  })
+
+  testTransaction('a conflict is a value, and leaves the caller’s transaction alone', async (stage, within) => {
+    const [holder] = await stage.enqueue([newJob({ businessKey: 'taken' })])
+    const [refused, accepted] = [newJobs(1), newJobs(1)]
+    await within('commit', async (transaction) => {
+      const result = await stage.store.enqueueJobsWithin(
+        transaction,
+        [...refused, newJob({ businessKey: 'taken' })],
+        NOW,
+      )
+      assert.deepEqual(result, {
+        kind: 'refused',
+        conflict: { kind: 'business-key-taken', index: 1, jobId: holder },
+      })
+      await stage.store.enqueueJobsWithin(transaction, accepted, NOW)
+    })
+    assert.deepEqual(await stage.queue(), [holder, ...accepted.map(({ jobId }) => jobId)])
+  })
+
+  testTransaction('what was enqueued within is an event like any other', async (stage, within) => {
+    const last = await stage.store.lastEventSeq()
+    const job = newJob()
+    await within('commit', async (transaction) => {
+      await stage.store.enqueueJobsWithin(transaction, [job], NOW)
+    })
+    const rows = await stage.store.readEvents(last, 10)
+    const seen = rows.flatMap(({ transitions }) => transitions.map(({ kind, jobId }) => ({ kind, jobId })))
+    assert.deepEqual(seen, [{ kind: 'job.queued', jobId: job.jobId }])
+  })
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { completed, endOf, failed, HOUR, logLines, NO_REPORT, NOW, newJob, newNode, newRetry, SECOND } from './fixtures.ts'
+import type { Kit } from './kit.ts'
+
+export function testFinishFence({ test }: Kit): void {
+  test('a second, different outcome changes nothing and is told the first', async (stage) => {
+    const job = await stage.start()
+    await stage.finish(job)
+    const result = await stage.changesNothing(() =>
+      stage.finish(job, { outcome: failed(), retry: newRetry(), report: { ...NO_REPORT, logs: logLines(2) } }),
+    )
+    assert.deepEqual(result, { kind: 'already-finished', status: 'COMPLETED', reason: null })
+  })
+
+  test('a late finish after recovery changes nothing: no result, no follow-up, no log line', async (stage) => {
+    const job = await stage.start()
+    const rescuer = newNode()
+    await stage.store.registerNode(rescuer)
+    await stage.finish(job, { by: rescuer.nodeId, outcome: failed('crash'), retry: newRetry() })
+    const late = endOf(job, {
+      finishedAt: NOW + HOUR,
+      followUps: [newJob()],
+      report: { progress: { fraction: 1, message: null }, logs: logLines(3), artifacts: [], logsDropped: 0 },
+    })
+    const result = await stage.changesNothing(() => stage.finishAs(late))
+    assert.deepEqual(result, { kind: 'already-finished', status: 'FAILED', reason: 'crash' })
+  })
+
+  test('a late finish cannot touch the retry that executes now', async (stage) => {
+    const job = await stage.start()
+    const rescuer = newNode()
+    await stage.store.registerNode(rescuer)
+    const retry = newRetry()
+    await stage.finish(job, { by: rescuer.nodeId, outcome: failed('crash'), retry })
+    const second = await stage.claimOne({ now: NOW + SECOND, nodeId: rescuer.nodeId })
+    assert.equal((await stage.changesNothing(() => stage.finish(job))).kind, 'already-finished')
+    assert.equal((await stage.finish(second)).kind, 'finished')
+  })
+
+  test('repeating my own finish is answered with `finished` and writes nothing twice', async (stage) => {
+    const job = await stage.start()
+    const end = endOf(job, {
+      outcome: completed({ pages: 3 }),
+      followUps: [newJob({ type: 'poem' })],
+      report: { progress: { fraction: 1, message: 'done' }, logs: logLines(2), artifacts: [], logsDropped: 1 },
+    })
+    await stage.finishAs(end)
+    const again = await stage.changesNothing(() => stage.finishAs(end))
+    assert.equal(again.kind, 'finished')
+    assert.equal(again.retryJobId, null)
+  })
+
+  test('repeating my own finish names the same retry, also when that has started', async (stage) => {
+    const job = await stage.start()
+    const retry = newRetry()
+    const end = endOf(job, { outcome: failed(), retry })
+    const expected = { kind: 'finished', retryJobId: retry.jobId, followUps: [] }
+    assert.deepEqual(await stage.finishAs(end), expected)
+    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(end)), expected)
+    const second = await stage.claimOne({ now: NOW + SECOND })
+    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(end)), expected)
+    await stage.finish(second)
+    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(end)), expected)
+  })
+
+  test('the same finish twice in one list is written once', async (stage) => {
+    const job = await stage.start()
+    const end = endOf(job, { outcome: failed(), retry: newRetry() })
+    const results = await stage.store.finishRuns([end, end])
+    assert.deepEqual(results[1], results[0])
+    assert.equal((await stage.store.findChain(job.claim.jobId, NOW))?.items.length, 2)
+  })
+
+  test('two outcomes of one Run in one list: the first counts', async (stage) => {
+    const job = await stage.start()
+    const [first, second] = await stage.store.finishRuns([endOf(job), endOf(job, { outcome: failed() })])
+    assert.equal(first?.kind, 'finished')
+    assert.deepEqual(second, { kind: 'already-finished', status: 'COMPLETED', reason: null })
+  })
+
+  test('what another node ended is not mine, although it says the same', async (stage) => {
+    const job = await stage.start()
+    const [one, two] = [newNode(), newNode()]
+    for (const node of [one, two]) await stage.store.registerNode(node)
+    const byOne = endOf(job, { by: one.nodeId, outcome: failed('crash'), retry: newRetry() })
+    const byTwo = endOf(job, { by: two.nodeId, outcome: failed('crash'), retry: newRetry() })
+    assert.equal((await stage.finishAs(byOne)).kind, 'finished')
+    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(byTwo)), {
+      kind: 'already-finished',
+      status: 'FAILED',
+      reason: 'crash',
+    })
+  })
+
+  test('many who finish the same Run at once: one wins, the others are told so', async (stage) => {
+    const job = await stage.start()
+    const ends = Array.from({ length: 10 }, (_, index) =>
+      endOf(job, { outcome: index % 2 ? completed(index) : failed(), retry: index % 2 ? null : newRetry() }),
+    )
+    const results = await Promise.all(ends.map((end) => stage.finishAs(end)))
+    assert.ok(results.some(({ kind }) => kind === 'finished'))
+    const { status } = await stage.run(job.claim.runId)
+    for (const result of results) if (result.kind === 'already-finished') assert.equal(result.status, status)
+    const chain = await stage.store.findChain(job.claim.jobId, NOW)
+    assert.equal(chain?.items.length, status === 'FAILED' ? 2 : 1)
+  })
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { failed, NOW, newId, newJob, newNode } from './fixtures.ts'
+import type { Kit } from './kit.ts'
+
+export function testNodes({ test, testShared }: Kit): void {
+  test('a registered node is listed with everything it said', async (stage) => {
+    const node = newNode({ name: 'cellar', types: [], concurrency: 1, startedAt: NOW - 5 })
+    await stage.store.registerNode(node)
+    const nodes = await stage.store.listNodes()
+    assert.equal(nodes.length, 2)
+    assert.deepEqual(
+      nodes.find(({ nodeId }) => nodeId === node.nodeId),
+      node,
+    )
+  })
+
+  test('two nodes of the same name and pid on the same host are two nodes', async (stage) => {
+    const [one, two] = [newNode(), newNode()]
+    await stage.store.registerNode(one)
+    await stage.store.registerNode(two)
+    assert.equal((await stage.store.listNodes()).length, 3)
+  })
+
+  test('a removed node is listed no more', async (stage) => {
+    assert.equal(await stage.store.removeNode(stage.nodeId), 'removed')
+    assert.deepEqual(await stage.store.listNodes(), [])
+  })
+
+  test('removing a node that is not there is done already', async (stage) => {
+    assert.equal(await stage.changesNothing(() => stage.store.removeNode(newId())), 'removed')
+  })
+
+  test('a node with a body cannot be removed', async (stage) => {
+    const job = await stage.start()
+    assert.equal(await stage.changesNothing(() => stage.store.removeNode(stage.nodeId)), 'occupied')
+    await stage.finish(job, { outcome: failed('timeout'), body: 'executing' })
+    assert.equal(await stage.changesNothing(() => stage.store.removeNode(stage.nodeId)), 'occupied')
+    await stage.release(job.claim)
+    assert.equal(await stage.store.removeNode(stage.nodeId), 'removed')
+  })
+
+  test('Runs still tell where they executed when their node is gone', async (stage) => {
+    const job = await stage.start()
+    await stage.finish(job)
+    await stage.store.removeNode(stage.nodeId)
+    assert.equal((await stage.run(job.claim.runId)).nodeId, stage.nodeId)
+  })
+
+  test('each node claims for itself', async (stage) => {
+    const second = newNode()
+    await stage.store.registerNode(second)
+    const [a, b] = await stage.enqueue([newJob(), newJob()])
+    assert.deepEqual(await stage.claimIds({ limit: 1 }), [a])
+    const [claimed] = await stage.claim({ nodeId: second.nodeId })
+    assert.deepEqual([claimed?.claim.jobId, claimed?.claim.nodeId], [b, second.nodeId])
+    assert.deepEqual(await stage.occupants(), [a])
+    assert.equal((await stage.store.listOccupancies(second.nodeId, 10)).length, 1)
+    assert.deepEqual(await stage.store.listOccupancies(newId(), 10), [])
+  })
+
+  testShared('nodes are seen by every store object', async (stage, other) => {
+    const ids = (await stage.store.listNodes()).map(({ nodeId }) => nodeId)
+    assert.deepEqual(ids.toSorted(), [stage.nodeId, other.nodeId].toSorted())
+  })
+}

@@ -1,0 +1,26 @@
+import type { Store } from '../store.ts'
+import { NOW } from './fixtures.ts'
+
+const ALL = 200
+
+/** Everything a store shows of itself, for tests whose point is that nothing has changed. */
+export async function takeSnapshot(store: Store): Promise<object> {
+  const { items: jobs } = await store.listJobs({ limit: ALL }, NOW)
+  const { items: runs } = await store.listRuns({ limit: ALL })
+  const nodes = await store.listNodes()
+  const events = await store.readEvents(0, 10_000)
+  return {
+    jobs,
+    runs,
+    queue: (await store.listQueue(ALL, NOW)).map(({ jobId }) => jobId),
+    logs: await Promise.all(runs.map(({ runId }) => store.readLogs(runId, 0, ALL))),
+    nodes,
+    occupancies: await Promise.all(nodes.map(({ nodeId }) => store.listOccupancies(nodeId, ALL))),
+    cancelWishes: await Promise.all(nodes.map(({ nodeId }) => store.findCancelWishes(nodeId))),
+    chainEnds: await store.findChainEnds([...new Set(jobs.map(({ chainId }) => chainId))]),
+    nextDueAt: await store.nextDueAt(),
+    limits: await store.listLimits(),
+    types: await store.findTypes(),
+    transitions: events.flatMap(({ transitions }) => transitions),
+  }
+}

@@ -1,0 +1,50 @@
+import type { JobStatus } from '../domain/job.ts'
+import type { FailureReason, RunStatus } from '../domain/run.ts'
+
+export type TransitionKind =
+  | 'job.queued'
+  | 'job.started'
+  | 'job.finished'
+  | 'job.cancelled'
+  | 'job.cancel-requested'
+  | 'job.moved'
+  | 'run.progress'
+  | 'run.released'
+
+/** One step of one Job, as it was committed. */
+export interface Transition {
+  readonly kind: TransitionKind
+  readonly jobId: string
+  readonly runId: string | null
+  readonly chainId: string
+  readonly type: string
+  readonly status: JobStatus
+  readonly outcome: RunStatus | null
+  readonly reason: FailureReason | null
+  readonly attempt: number
+  readonly at: number
+  /** Only of `run.progress`. */
+  readonly progress?: number
+  readonly message?: string | null
+}
+
+/** All transitions of one commit. Rows are numbered in the order of the commits. */
+export interface EventRow {
+  readonly seq: number
+  readonly transitions: readonly Transition[]
+}
+
+export type StoreSignal =
+  /** This store object committed something. */
+  | { readonly kind: 'committed'; readonly row: EventRow }
+  /** Somebody else did: another process, or another connection of this one. */
+  | { readonly kind: 'changed-elsewhere' }
+
+export interface EventStore {
+  /** Rows after `seq`, oldest first. */
+  readEvents(afterSeq: number, limit: number): Promise<readonly EventRow[]>
+  /** The newest row's number, 0 when there is none. */
+  lastEventSeq(): Promise<number>
+  /** Calls the listener after each commit, from here or elsewhere. Returns the way to stop it. */
+  subscribe(listener: (signal: StoreSignal) => void): () => void
+}

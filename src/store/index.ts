@@ -1,0 +1,6 @@
+export type * from './events.ts'
+export type * from './jobs.ts'
+export type * from './maintenance.ts'
+export type * from './nodes.ts'
+export type * from './runs.ts'
+export type * from './store.ts'

@@ -1,0 +1,159 @@
+import type { Chain, ChainOutcome } from '../domain/chain.ts'
+import type { CancelMode, Job, JobPolicy, JobStatus } from '../domain/job.ts'
+import type { FailureReason, RunStatus } from '../domain/run.ts'
+
+/** A validated request for a Job, ready to be written. The store adds its place in the queue. */
+export interface NewJob {
+  readonly jobId: string
+  readonly type: string
+  readonly name: string | null
+  /** JSON text */
+  readonly params: string
+  readonly priority: number
+  /** Null: as soon as it is accepted. */
+  readonly runAt: number | null
+  readonly policy: JobPolicy
+  readonly tags: readonly string[]
+  readonly createdBy: string | null
+  readonly businessKey: string | null
+  readonly idempotency: Idempotency | null
+}
+
+export interface Idempotency {
+  readonly key: string
+  /** SHA-256 over type and params in canonical JSON: the same key with another fingerprint is refused. */
+  readonly fingerprint: string
+}
+
+export type EnqueuedItem =
+  | { readonly kind: 'created'; readonly jobId: string }
+  /** The idempotency key was used before: here is the first Job, which may have been pruned since. */
+  | { readonly kind: 'existing'; readonly jobId: string; readonly pruned: boolean }
+
+export type EnqueueConflict =
+  | { readonly kind: 'idempotency-key-reused'; readonly index: number; readonly jobId: string }
+  | { readonly kind: 'business-key-taken'; readonly index: number; readonly jobId: string }
+
+/** All Jobs of the list were accepted, or none. */
+export type EnqueueResult =
+  | { readonly kind: 'enqueued'; readonly items: readonly EnqueuedItem[] }
+  | { readonly kind: 'refused'; readonly conflict: EnqueueConflict }
+
+export type CancelResult =
+  /** QUEUED before, CANCELLED now. It never had a Run. */
+  | { readonly kind: 'cancelled'; readonly jobId: string }
+  /** RUNNING: the wish is stored; the node that executes it carries it out. */
+  | { readonly kind: 'requested'; readonly jobId: string; readonly mode: CancelMode }
+  | { readonly kind: 'already-cancelled'; readonly jobId: string }
+  | { readonly kind: 'ended'; readonly jobId: string; readonly outcome: ChainOutcome }
+  | { readonly kind: 'not-found' }
+
+export type MoveTarget =
+  | { readonly to: 'front' | 'back' }
+  | { readonly before: string }
+  | { readonly after: string }
+
+export type MoveResult =
+  | { readonly kind: 'moved'; readonly priority: number; readonly position: number }
+  | { readonly kind: 'not-queued'; readonly status: JobStatus }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'target-not-queued'; readonly jobId: string }
+  /** Too many neighbours stand without a gap: normalise this priority, then move again. */
+  | { readonly kind: 'no-room'; readonly priority: number }
+
+export type ManualRetryResult =
+  | { readonly kind: 'created'; readonly jobId: string }
+  /** The automatic retry was still waiting and is due now. */
+  | { readonly kind: 'made-due'; readonly jobId: string }
+  | { readonly kind: 'not-last'; readonly lastJobId: string; readonly lastRunId: string | null }
+  | { readonly kind: 'not-retryable'; readonly status: JobStatus; readonly outcome: RunStatus | null }
+  | { readonly kind: 'business-key-taken'; readonly jobId: string }
+  | { readonly kind: 'not-found' }
+
+/** How a settled chain ended: the state of its last Job and Run. */
+export interface ChainEnd {
+  readonly chainId: string
+  readonly jobId: string
+  readonly runId: string | null
+  readonly outcome: ChainOutcome
+  readonly attempts: number
+  /** JSON text of the last Run's result, or null. */
+  readonly result: string | null
+  readonly reason: FailureReason | null
+  readonly error: string | null
+}
+
+export interface JobFilter {
+  readonly status?: JobStatus
+  readonly type?: string
+  readonly limit: number
+  /** Null or absent: from the newest on. */
+  readonly cursor?: string | null
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  readonly nextCursor: string | null
+}
+
+/** Accepting, ordering, cancelling and reading Jobs. */
+export interface JobStore {
+  /**
+   * Accepts all Jobs of the list or none; returned means committed, power-safe unless the user chose otherwise. Each
+   * goes last at its priority, in the given order. Concurrent calls may share one commit, and a conflict in one of them
+   * never touches the others.
+   */
+  enqueueJobs(jobs: readonly NewJob[], now: number): Promise<EnqueueResult>
+
+  /**
+   * The same inside the caller's own transaction: the Jobs exist if and only if the caller commits. A store whose
+   * transactions are synchronous returns the result itself, others a promise of it.
+   */
+  enqueueJobsWithin(transaction: unknown, jobs: readonly NewJob[], now: number): EnqueueResult | Promise<EnqueueResult>
+
+  /** Acts on the live Job of the chain, whichever of its ids is given. */
+  cancelJob(request: {
+    readonly jobId: string
+    readonly mode: CancelMode
+    readonly reason: string | null
+    readonly now: number
+  }): Promise<CancelResult>
+
+  /** Changes the place of a QUEUED Job. Next to a Job of another priority, it takes that priority. */
+  moveJob(request: { readonly jobId: string; readonly target: MoveTarget; readonly now: number }): Promise<MoveResult>
+
+  /** Puts a QUEUED Job last at another priority. */
+  reprioritiseJob(request: {
+    readonly jobId: string
+    readonly priority: number
+    readonly now: number
+  }): Promise<MoveResult>
+
+  /** Renumbers the QUEUED Jobs of a priority 100, 200, 300 … without changing their order. Returns how many there are. */
+  normalisePositions(priority: number): Promise<number>
+
+  /**
+   * A person's wish to try again. Makes a new Job at the end of the chain with fresh budgets, last at its priority; or
+   * makes the waiting automatic retry due.
+   */
+  retryByHand(request: {
+    readonly by: { readonly jobId: string } | { readonly runId: string }
+    readonly newJobId: string
+    readonly priority: number | null
+    readonly now: number
+  }): Promise<ManualRetryResult>
+
+  findJob(jobId: string, now: number): Promise<Job | null>
+
+  /** The whole chain to which this Job belongs, oldest first. */
+  findChain(jobId: string, now: number): Promise<Chain | null>
+
+  /** Of the given chains, those that are settled. */
+  findChainEnds(chainIds: readonly string[]): Promise<readonly ChainEnd[]>
+
+  /** Newest first. */
+  listJobs(filter: JobFilter, now: number): Promise<Page<Job>>
+
+  /** QUEUED Jobs in the order of the queue, from its head. */
+  listQueue(limit: number, now: number): Promise<readonly Job[]>
+}

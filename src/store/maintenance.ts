@@ -1,0 +1,81 @@
+import type { JobPolicy } from '../domain/job.ts'
+import type { Outcome } from '../domain/run.ts'
+import type { ClaimedJob, RetryOrder } from './runs.ts'
+
+/** What a store knows of a type: enough to accept Jobs of it where no handler is at hand. */
+export interface TypeRecord {
+  readonly type: string
+  readonly policy: JobPolicy
+}
+
+export interface LimitRecord {
+  readonly name: string
+  readonly max: number
+}
+
+/**
+ * What no sequence of commits can lead to, only damage from outside: a restored backup of one table, a hand-written
+ * `update`. Recovery repairs it.
+ */
+export type Damage =
+  | { readonly kind: 'running-without-run'; readonly job: DamagedJob }
+  | { readonly kind: 'running-without-occupancy'; readonly job: ClaimedJob }
+  | { readonly kind: 'running-with-ended-run'; readonly jobId: string }
+  | { readonly kind: 'retry-missing'; readonly job: DamagedJob }
+
+export interface DamagedJob {
+  readonly jobId: string
+  readonly policy: JobPolicy
+  readonly counts: ClaimedJob['counts']
+}
+
+export interface PruneRequest {
+  /** Only chains whose last Job ended before this instant. */
+  readonly endedBefore: number
+  readonly limit: number
+  /** Where the previous page stopped, or null for the first. */
+  readonly cursor: string | null
+}
+
+export interface PrunePage {
+  readonly jobsRemoved: number
+  /** Log files of the removed Runs, for the caller to delete. */
+  readonly logPaths: readonly string[]
+  /** Null: everything has been looked at. */
+  readonly nextCursor: string | null
+}
+
+export interface MaintenanceStore {
+  /** Makes types known on this store; what is stored of them already is replaced. */
+  registerTypes(types: readonly TypeRecord[], now: number): Promise<void>
+  findTypes(): Promise<readonly TypeRecord[]>
+
+  /** Stores limits that are not stored yet, and returns all that are. */
+  declareLimits(limits: readonly LimitRecord[]): Promise<readonly LimitRecord[]>
+  /** Null removes the limit. */
+  setLimit(name: string, max: number | null): Promise<void>
+  listLimits(): Promise<readonly LimitRecord[]>
+
+  findDamage(limit: number): Promise<readonly Damage[]>
+  /** Writes the FAILED Run that is missing, ends the Job, and writes the retry. False: it was not so any more. */
+  repairRunningWithoutRun(repair: {
+    readonly jobId: string
+    readonly runId: string
+    readonly by: string
+    readonly outcome: Outcome & { readonly status: 'FAILED' }
+    readonly retry: RetryOrder | null
+    readonly now: number
+  }): Promise<boolean>
+  /** Ends the Job as its ended Run says. False: it was not so any more. */
+  repairRunningWithEndedRun(jobId: string): Promise<boolean>
+  /** Writes the retry that was decided on but is not there. False: it was not so any more. */
+  repairMissingRetry(repair: { readonly jobId: string; readonly retry: RetryOrder; readonly now: number }): Promise<boolean>
+
+  /** Removes settled chains with all that belongs to them, page by page. Idempotency keys stay. */
+  pruneChains(request: PruneRequest): Promise<PrunePage>
+  /** Removes event rows older than this instant, at most `limit`. Returns how many were removed. */
+  pruneEvents(before: number, limit: number): Promise<number>
+
+  /** Writes a consistent copy of the whole store to a new file, while work goes on. */
+  backup(path: string): Promise<void>
+}

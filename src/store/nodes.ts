@@ -1,0 +1,40 @@
+/** A scheduler that executes Jobs on this store. */
+export interface NodeRecord {
+  readonly nodeId: string
+  readonly name: string
+  readonly host: string
+  readonly pid: number
+  readonly types: readonly string[]
+  readonly concurrency: number
+  readonly startedAt: number
+}
+
+export interface NodeStore {
+  registerNode(node: NodeRecord): Promise<void>
+
+  /** `occupied`: bodies are still recorded there; end them first. */
+  removeNode(nodeId: string, now: number): Promise<'removed' | 'occupied'>
+
+  listNodes(): Promise<readonly NodeRecord[]>
+}
+
+/**
+ * Who lives. A port of its own, because what proves life differs: a lock that the kernel drops with the process, a
+ * heartbeat in the database, or, in memory, nothing but being there.
+ */
+export interface Liveness {
+  /** Begins a life. Taken before the node's row is written, so that a row without a life is a dead node. */
+  begin(nodeId: string): Promise<Life>
+  /** False only when the node is certainly dead. */
+  isAlive(nodeId: string): Promise<boolean>
+  /** Clears away what a dead node left, after its row is gone. */
+  bury(nodeId: string): Promise<void>
+  /** Clears away the remains of lives that never got a row. `known` are the nodes that have one. */
+  sweep(known: ReadonlySet<string>): Promise<void>
+}
+
+export interface Life {
+  /** Shows that it goes on. `lost`: others may take it for dead, so it must claim nothing until it has begun anew. */
+  beat(): Promise<'alive' | 'lost'>
+  end(): Promise<void>
+}

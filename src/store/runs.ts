@@ -1,0 +1,157 @@
+import type { CancelMode, JobPolicy } from '../domain/job.ts'
+import type { RetryCounts } from '../domain/retry.ts'
+import type { Artifact, FailureReason, LogLine, Outcome, Progress, Run, RunStatus } from '../domain/run.ts'
+import type { EnqueuedItem, NewJob, Page } from './jobs.ts'
+
+/** The right to end a Run. Whoever claimed the Job holds it, and recovery takes it over from a dead node. */
+export interface Claim {
+  readonly runId: string
+  readonly jobId: string
+  /** The node that executes the body. */
+  readonly nodeId: string
+}
+
+/** A claimed Job with all that is needed to execute it and to end it. */
+export interface ClaimedJob {
+  readonly claim: Claim
+  readonly chainId: string
+  readonly type: string
+  readonly name: string | null
+  readonly attempt: number
+  readonly priority: number
+  /** JSON text */
+  readonly params: string
+  readonly policy: JobPolicy
+  readonly counts: RetryCounts
+  readonly startedAt: number
+}
+
+export interface ClaimRequest {
+  readonly nodeId: string
+  readonly now: number
+  /** How many bodies can start now. Never more: nothing is prefetched. */
+  readonly limit: number
+  /** The types this node handles, each with how many of it may be claimed. */
+  readonly types: ReadonlyMap<string, number>
+  readonly newRunId: () => string
+}
+
+/** What a body reported. Written with its outcome, or while it executes. */
+export interface RunReport {
+  readonly progress: Progress | null
+  readonly logs: readonly LogLine[]
+  readonly artifacts: readonly Artifact[]
+  /** Lines that were over the cap. */
+  readonly logsDropped: number
+}
+
+/** The retry Job to write together with an outcome. Everything else is copied from its predecessor. */
+export interface RetryOrder {
+  readonly jobId: string
+  readonly runAt: number
+  readonly counts: RetryCounts
+}
+
+export interface FinishedRun {
+  readonly claim: Claim
+  /** The node that says so: the claim's own, or one that recovers it. */
+  readonly by: string
+  readonly outcome: Outcome
+  readonly finishedAt: number
+  readonly retry: RetryOrder | null
+  /** Written with a COMPLETED outcome, or not at all. */
+  readonly followUps: readonly NewJob[]
+  readonly report: RunReport
+  /** `executing`: the outcome is known (a timeout), but the code has not ended yet, so its occupancy stays. */
+  readonly body: 'ended' | 'executing'
+}
+
+export type FollowUpResult = EnqueuedItem | { readonly kind: 'dropped'; readonly jobId: string }
+
+export type FinishResult =
+  | {
+      readonly kind: 'finished'
+      /** Null also when a retry was ordered but the Job's cancellation had been asked for meanwhile. */
+      readonly retryJobId: string | null
+      readonly followUps: readonly FollowUpResult[]
+    }
+  /**
+   * Someone else ended this Run, or I did with another outcome. That word stands; nothing was changed. The status is null
+   * when the Run has been pruned since.
+   */
+  | { readonly kind: 'already-finished'; readonly status: RunStatus | null; readonly reason: FailureReason | null }
+
+/** What identifies a child process beyond its pid, so that a recycled pid is never killed. */
+export interface ChildIdentity {
+  readonly pid: number
+  /** Its start time as the kernel tells it; two processes with one pid differ in it. */
+  readonly startTime: string
+  readonly bootId: string
+  readonly pidNamespace: string
+}
+
+/** An occupancy as recovery sees it. */
+export interface Occupancy {
+  readonly job: ClaimedJob
+  /** The Run has its outcome already; only the body may still be executing. */
+  readonly ended: boolean
+  readonly child: ChildIdentity | null
+}
+
+export interface CancelWish {
+  readonly claim: Claim
+  readonly mode: CancelMode
+}
+
+export interface RunFilter {
+  readonly jobId?: string
+  readonly status?: RunStatus
+  readonly limit: number
+  readonly cursor?: string | null
+}
+
+/** Executing Jobs: claim, report, finish, and the occupancies that say where bodies are. */
+export interface RunStore {
+  /**
+   * Takes up to `limit` ready Jobs in the order of the queue, as far as the limits leave permits. Each becomes RUNNING
+   * with its Run and its occupancy, in one transaction, or nothing happens to it.
+   */
+  claimJobs(request: ClaimRequest): Promise<readonly ClaimedJob[]>
+
+  /**
+   * Ends Runs: outcome, Job, occupancy, retry, follow-ups and report are one transaction. A Run that has ended already is
+   * left as it is and answered with `already-finished`; repeating the very same finish is answered with `finished`.
+   */
+  finishRuns(runs: readonly FinishedRun[]): Promise<readonly FinishResult[]>
+
+  /** The bodies of these Runs, whose outcome was written before, have really ended. Their permits are free again. */
+  releaseOccupancies(claims: readonly Claim[], now: number): Promise<void>
+
+  /** Writes what bodies reported so far. `late`: that Run has ended; the lines are counted and dropped. */
+  recordReports(
+    reports: readonly { readonly claim: Claim; readonly report: RunReport }[],
+    now: number,
+  ): Promise<readonly ('recorded' | 'late')[]>
+
+  /** Before a child may begin: who it is, and where its output goes. `late`: the Run has ended; the child must not begin. */
+  recordChild(claim: Claim, child: ChildIdentity, logPath: string | null): Promise<'recorded' | 'late'>
+
+  /** The occupancies of a node, oldest first. */
+  listOccupancies(nodeId: string, limit: number): Promise<readonly Occupancy[]>
+
+  /** The Runs of this node whose cancellation someone asked for. */
+  findCancelWishes(nodeId: string): Promise<readonly CancelWish[]>
+
+  /** When the next delayed Job becomes due, or null when none waits. */
+  nextDueAt(): Promise<number | null>
+
+  findRun(runId: string): Promise<Run | null>
+
+  findRunOfJob(jobId: string): Promise<Run | null>
+
+  /** Newest first. */
+  listRuns(filter: RunFilter): Promise<Page<Run>>
+
+  /** Log lines of a Run in order, after the `after`-th (0: from the first). */
+  readLogs(runId: string, after: number, limit: number): Promise<readonly LogLine[]>
+}

@@ -1,0 +1,25 @@
+import type { EventStore } from './events.ts'
+import type { JobStore } from './jobs.ts'
+import type { MaintenanceStore } from './maintenance.ts'
+import type { Liveness, NodeStore } from './nodes.ts'
+import type { RunStore } from './runs.ts'
+
+/**
+ * What the engine needs from a database. One method per transition; each is one transaction, all or nothing, fenced by
+ * the state it expects. Losing a race is a returned value, never an exception. The store decides nothing: the engine
+ * decides with pure functions and hands over data.
+ */
+export interface Store extends JobStore, RunStore, NodeStore, EventStore, MaintenanceStore {
+  /** The database in words, for messages: `sqlite pawl.db`. */
+  readonly description: string
+  readonly liveness: Liveness
+  /** The folder for log files of command jobs, made when first needed; null when this store has no place for files. */
+  readonly logDirectory: string | null
+  /** Waits for what is under way, then lets go of the database. */
+  close(): Promise<void>
+}
+
+/** What `sqlite(…)` returns: a store that is not open yet. */
+export interface StoreSource {
+  open(): Promise<Store>
+}

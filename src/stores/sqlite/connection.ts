@@ -1,0 +1,54 @@
+import type { Driver, DriverHandle, DriverStatement } from './driver.ts'
+
+export type SqlValue = string | number | null
+
+export type SqlRow = Record<string, SqlValue>
+
+/** The small part of a SQLite library that Pawl uses: the API of `node:sqlite`, with each statement prepared once. */
+export class Connection {
+  readonly driver: Driver
+  readonly handle: DriverHandle
+  readonly #statements = new Map<string, DriverStatement>()
+
+  constructor(driver: Driver, handle: DriverHandle) {
+    this.driver = driver
+    this.handle = handle
+  }
+
+  /** Runs a statement for its effect. Returns how many rows it changed. */
+  run(sql: string, ...values: SqlValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes)
+  }
+
+  /** Inserts one row and returns its rowid. */
+  insert(sql: string, ...values: SqlValue[]): number {
+    return Number(this.#prepare(sql).run(...values).lastInsertRowid)
+  }
+
+  get<Row extends SqlRow>(sql: string, ...values: SqlValue[]): Row | undefined {
+    return this.#prepare(sql).get(...values) as Row | undefined
+  }
+
+  all<Row extends SqlRow>(sql: string, ...values: SqlValue[]): Row[] {
+    return this.#prepare(sql).all(...values) as Row[]
+  }
+
+  /** Runs statements that need no values and return nothing: transactions, migrations, pragmas. */
+  exec(sql: string): void {
+    this.handle.exec(sql)
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.handle.close()
+  }
+
+  #prepare(sql: string): DriverStatement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.handle.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}

@@ -1,0 +1,84 @@
+import { PawlError } from '../../domain/errors.ts'
+
+export interface DriverStatement {
+  run(...values: unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
+  get(...values: unknown[]): unknown
+  all(...values: unknown[]): unknown[]
+}
+
+/** What `DatabaseSync` of node:sqlite and `Database` of better-sqlite3 have in common. */
+export interface DriverHandle {
+  prepare(sql: string): DriverStatement
+  exec(sql: string): unknown
+  close(): unknown
+}
+
+/** One SQLite library. A process must use the same one for all its connections to a file. */
+export interface Driver {
+  readonly name: string
+  open(path: string): DriverHandle
+  /** Whether this handle was made by this very library. */
+  owns(handle: unknown): handle is DriverHandle
+  backup(handle: DriverHandle, path: string): Promise<void>
+}
+
+/** The class of better-sqlite3, structurally, so that Pawl needs no dependency on it. */
+export interface BetterSqlite3 {
+  new (path: string, options?: { timeout?: number }): DriverHandle & { backup(path: string): Promise<unknown> }
+}
+
+interface NodeSqlite {
+  DatabaseSync: new (path: string) => DriverHandle
+  backup(handle: DriverHandle, path: string): Promise<unknown>
+}
+
+/** Node's own SQLite carries the flags Pawl needs from Node 24 on; older ones get the same API from a package. */
+const BUILT_IN_SINCE_NODE = 24
+
+let defaultDriver: Promise<Driver> | undefined
+
+/** The library Pawl uses when the caller brings none: built in on Node 24 and newer, else @photostructure/sqlite. */
+export function loadDefaultDriver(): Promise<Driver> {
+  defaultDriver ??= loadNodeSqlite()
+  return defaultDriver
+}
+
+async function loadNodeSqlite(): Promise<Driver> {
+  const nodeMajor = Number(process.versions.node.split('.')[0])
+  const specifier = nodeMajor >= BUILT_IN_SINCE_NODE ? 'node:sqlite' : '@photostructure/sqlite'
+  let library: NodeSqlite
+  try {
+    library = (await import(specifier)) as NodeSqlite
+  } catch (error) {
+    throw new PawlError(
+      'driver_missing',
+      `Expected the package ${specifier}, which Node ${process.versions.node} needs for SQLite, but it cannot be loaded. ` +
+        'Install Pawl without --omit=optional, use Node 24 or newer, or pass sqlite(path, { driver }).',
+      { cause: error },
+    )
+  }
+  const { DatabaseSync } = library
+  return {
+    name: specifier,
+    open: (path) => new DatabaseSync(path),
+    owns: (handle): handle is DriverHandle => handle instanceof DatabaseSync,
+    backup: async (handle, path) => void (await library.backup(handle, path)),
+  }
+}
+
+const broughtDrivers = new WeakMap<BetterSqlite3, Driver>()
+
+/** Makes Pawl use the caller's better-sqlite3. */
+export function adaptBetterSqlite3(library: BetterSqlite3): Driver {
+  let driver = broughtDrivers.get(library)
+  if (driver === undefined) {
+    driver = {
+      name: 'better-sqlite3',
+      open: (path) => new library(path, { timeout: 0 }),
+      owns: (handle): handle is DriverHandle => handle instanceof library,
+      backup: async (handle, path) => void (await (handle as InstanceType<BetterSqlite3>).backup(path)),
+    }
+    broughtDrivers.set(library, driver)
+  }
+  return driver
+}

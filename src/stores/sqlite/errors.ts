@@ -1,0 +1,41 @@
+import { type ErrorCode, PawlError } from '../../domain/errors.ts'
+
+/** The primary result codes of SQLite that Pawl tells apart. */
+const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 } as const
+
+/** node:sqlite gives numbers in `errcode`, better-sqlite3 names in `code`. */
+function primaryCode(error: unknown): number | null {
+  if (!(error instanceof Error)) return null
+  const { errcode, code } = error as { errcode?: unknown; code?: unknown }
+  if (typeof errcode === 'number') return errcode & 0xff
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return null
+  const name = code.slice('SQLITE_'.length)
+  const known = Object.entries(SQLITE).find(([key]) => name === key || name.startsWith(`${key}_`))
+  return known?.[1] ?? null
+}
+
+/** Another connection holds the lock: the same call may succeed a moment later. */
+export function isBusy(error: unknown): boolean {
+  const code = primaryCode(error)
+  return code === SQLITE.BUSY || code === SQLITE.LOCKED
+}
+
+const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  [SQLITE.READONLY]: ['database_unavailable', 'cannot be written: it, or its folder, is read-only for this user'],
+  [SQLITE.IOERR]: ['database_unavailable', 'could not be read or written: the operating system reported an I/O error'],
+  [SQLITE.CORRUPT]: ['database_corrupt', 'is damaged. Restore a backup, or recover what is left with `sqlite3 file .recover`'],
+  [SQLITE.FULL]: ['storage_full', 'could not be written: the disk is full. Nothing was stored'],
+  [SQLITE.CANTOPEN]: ['database_unavailable', 'cannot be opened. Check that the folder exists and is writable for this user'],
+  [SQLITE.NOTADB]: ['database_not_ours', 'is not a SQLite database. It was left untouched'],
+  [SQLITE.BUSY]: ['store_busy', 'stayed locked by another process for too long'],
+  [SQLITE.LOCKED]: ['store_busy', 'stayed locked by another connection for too long'],
+}
+
+/** An error of the SQLite library as an error of Pawl with a code; anything else is returned as it is. */
+export function translateError(error: unknown, path: string): unknown {
+  if (error instanceof PawlError) return error
+  const words = WORDS[primaryCode(error) ?? -1]
+  if (words === undefined) return error
+  const [code, sentence] = words
+  return new PawlError(code, `The database ${path} ${sentence}.`, { cause: error, details: { path } })
+}

@@ -1,0 +1,145 @@
+import { PawlError } from '../../domain/errors.ts'
+import type { EventRow, StoreSignal } from '../../store/events.ts'
+import type { Connection } from './connection.ts'
+import { isBusy, translateError } from './errors.ts'
+import { insertEventRow } from './statements/events.ts'
+import { Interned, Transaction } from './transaction.ts'
+
+interface PendingWrite {
+  readonly work: (transaction: Transaction) => unknown
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Writes that share one commit. More would block the event loop for too long. */
+const GROUP_MAX = 512
+
+/** How long a write waits for other processes before it gives up. */
+const BUSY_PATIENCE_MS = 60_000
+const BUSY_PAUSE_MAX_MS = 20
+
+/**
+ * Groups the writes of one turn of the event loop into one commit: a power-safe commit costs the same for one write as
+ * for a hundred. Each write is answered only after the commit. A write that throws is left out and fails alone.
+ */
+export class GroupCommitter {
+  readonly #connection: Connection
+  readonly #path: string
+  readonly #signal: (signal: StoreSignal) => void
+  readonly #interned = new Interned()
+  #pending: PendingWrite[] = []
+  /** How many of the first pending writes must not share a commit, because one of them broke their group. */
+  #alone = 0
+  #flushing = false
+  #idleWaiters: (() => void)[] = []
+
+  constructor(connection: Connection, path: string, signal: (signal: StoreSignal) => void) {
+    this.#connection = connection
+    this.#path = path
+    this.#signal = signal
+  }
+
+  get interned(): Interned {
+    return this.#interned
+  }
+
+  write<T>(work: (transaction: Transaction) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#pending.push({ work, resolve: resolve as (value: unknown) => void, reject })
+      if (!this.#flushing) {
+        this.#flushing = true
+        setImmediate(() => void this.#flush())
+      }
+    })
+  }
+
+  /** Resolves when nothing is pending. */
+  async drained(): Promise<void> {
+    if (!this.#flushing) return
+    await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  async #flush(): Promise<void> {
+    let busySince: number | null = null
+    while (this.#pending.length > 0) {
+      const group = this.#pending.slice(0, this.#alone > 0 ? 1 : GROUP_MAX)
+      const result = this.#tryCommit(group)
+      if (result === 'busy') {
+        busySince ??= performance.now()
+        if (performance.now() - busySince < BUSY_PATIENCE_MS) {
+          await pause(1 + Math.random() * BUSY_PAUSE_MAX_MS)
+          continue
+        }
+        this.#take(group)
+        for (const write of group) write.reject(busyError(this.#path))
+      }
+      busySince = null
+      // Lets timers and I/O in between two commits, and lets the answered callers add to the next group.
+      if (this.#pending.length > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+      else await Promise.resolve()
+    }
+    this.#flushing = false
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
+  }
+
+  /** Commits the group and answers it. `busy`: nothing happened, the lock is somebody else's. */
+  #tryCommit(group: readonly PendingWrite[]): 'answered' | 'busy' {
+    try {
+      this.#connection.exec('begin immediate')
+    } catch (error) {
+      if (isBusy(error)) return 'busy'
+      this.#take(group)
+      for (const write of group) write.reject(translateError(error, this.#path))
+      return 'answered'
+    }
+    this.#take(group)
+    const transaction = new Transaction(this.#connection, this.#interned)
+    const values: unknown[] = []
+    let row: EventRow | null
+    try {
+      for (const write of group) values.push(write.work(transaction))
+      row = insertEventRow(transaction)
+      this.#connection.exec('commit')
+    } catch (error) {
+      this.#rollback()
+      if (group.length === 1) group[0]?.reject(translateError(error, this.#path))
+      else this.#separate(group)
+      return 'answered'
+    }
+    for (let index = 0; index < group.length; index++) group[index]?.resolve(values[index])
+    if (row !== null) this.#signal({ kind: 'committed', row })
+    return 'answered'
+  }
+
+  #take(group: readonly PendingWrite[]): void {
+    this.#pending.splice(0, group.length)
+    this.#alone = Math.max(0, this.#alone - group.length)
+  }
+
+  /** One of them cannot be written: back to the front, each in a commit of its own, so that it fails alone. */
+  #separate(group: readonly PendingWrite[]): void {
+    this.#pending.unshift(...group)
+    this.#alone = group.length
+  }
+
+  #rollback(): void {
+    this.#interned.forget()
+    try {
+      this.#connection.exec('rollback')
+    } catch {
+      // SQLite has rolled back by itself (disk full, I/O error); there is nothing left to undo.
+    }
+  }
+}
+
+function busyError(path: string): PawlError {
+  return new PawlError(
+    'store_busy',
+    `The database ${path} stayed locked by another process for ${BUSY_PATIENCE_MS / 1000} s. Nothing was stored; try again.`,
+    { details: { path } },
+  )
+}
+
+function pause(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs))
+}

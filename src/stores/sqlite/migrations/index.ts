@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import { PawlError } from '../../../domain/errors.ts'
+import type { Connection } from '../connection.ts'
+import { kernel } from './0001-kernel.ts'
+
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+}
+
+/** In order. A published migration is never changed: its checksum is stored in every database it made. */
+const MIGRATIONS: readonly Migration[] = [kernel]
+
+/** `Pawl` in ASCII: tells our files from anybody else's. */
+export const APPLICATION_ID = 0x5061776c
+
+const CREATE_MIGRATIONS = `
+create table if not exists pawl_migrations (
+  version integer primary key,
+  name text not null,
+  checksum text not null,
+  applied_at integer not null
+) strict`
+
+const SELECT_APPLIED = 'select version, name, checksum from pawl_migrations order by version'
+
+const INSERT_APPLIED = 'insert into pawl_migrations (version, name, checksum, applied_at) values (?, ?, ?, ?)'
+
+export function checksumOf(migration: Migration): string {
+  return createHash('sha256').update(`${migration.version} ${migration.name}\n${migration.sql}`).digest('hex')
+}
+
+/** Throws unless the file is empty or ours, of this version or older, with unchanged migrations. Writes nothing. */
+export function refuseForeignDatabase(connection: Connection, path: string): void {
+  const applicationId = connection.get<{ application_id: number }>('pragma application_id')?.application_id ?? 0
+  const tables = connection.get<{ n: number }>('select count(*) as n from sqlite_schema')?.n ?? 0
+  if (applicationId === 0 && tables === 0) return
+  if (applicationId !== APPLICATION_ID) {
+    throw new PawlError(
+      'database_not_ours',
+      `Expected ${path} to be a new file or a database made by Pawl, but it belongs to another program ` +
+        `(application id ${applicationId}, ${tables} tables and indexes). It was left untouched; give Pawl a file of its own.`,
+      { details: { path } },
+    )
+  }
+  refuseUnknownMigrations(connection, path)
+}
+
+function refuseUnknownMigrations(connection: Connection, path: string): void {
+  for (const applied of connection.all<{ version: number; name: string; checksum: string }>(SELECT_APPLIED)) {
+    const known = MIGRATIONS.find((migration) => migration.version === applied.version)
+    if (known === undefined) {
+      throw new PawlError(
+        'database_too_new',
+        `${path} has schema version ${applied.version} (${applied.name}), but this Pawl knows versions up to ` +
+          `${MIGRATIONS.length}. It was left untouched; use the newer Pawl that made it.`,
+        { details: { path, version: applied.version } },
+      )
+    }
+    if (checksumOf(known) !== applied.checksum) {
+      throw new PawlError(
+        'database_migration_changed',
+        `${path} was made by another text of migration ${applied.version} (${applied.name}) than this Pawl has ` +
+          '(the checksums differ). It was left untouched; use the Pawl that made it.',
+        { details: { path, version: applied.version } },
+      )
+    }
+  }
+}
+
+/** Applies what is missing, all or nothing, under the write lock: any number of processes may do so at once. */
+export function migrate(connection: Connection, path: string, now: number): void {
+  if (isUpToDate(connection)) return
+  connection.exec('begin immediate')
+  try {
+    // Another process may have migrated between our look and our lock.
+    refuseForeignDatabase(connection, path)
+    connection.exec(CREATE_MIGRATIONS)
+    const done = new Set(connection.all<{ version: number }>(SELECT_APPLIED).map((row) => row.version))
+    for (const migration of MIGRATIONS) {
+      if (done.has(migration.version)) continue
+      connection.exec(migration.sql)
+      connection.run(INSERT_APPLIED, migration.version, migration.name, checksumOf(migration), now)
+    }
+    connection.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`)
+    connection.exec('commit')
+  } catch (error) {
+    connection.exec('rollback')
+    throw error
+  }
+}
+
+function isUpToDate(connection: Connection): boolean {
+  return connection.get<{ user_version: number }>('pragma user_version')?.user_version === MIGRATIONS.length
+}

@@ -1,0 +1,93 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { PawlError } from '../../domain/errors.ts'
+import { Connection } from './connection.ts'
+import type { Driver } from './driver.ts'
+import { isBusy, translateError } from './errors.ts'
+import { migrate, refuseForeignDatabase } from './migrations/index.ts'
+import { createPrivateFile } from './private-file.ts'
+
+export type Durability = 'power' | 'process'
+
+/** Blocks the event loop while it waits, so it is short; longer waits are asynchronous. */
+const BUSY_TIMEOUT_MS = 2
+
+const OPEN_PATIENCE_MS = 30_000
+
+export const MEMORY = ':memory:'
+
+/** Opens and migrates a database. Refuses what is not ours without changing a byte of it. */
+export async function openDatabase(driver: Driver, path: string, durability: Durability): Promise<Connection> {
+  if (path === MEMORY) return prepare(new Connection(driver, driver.open(path)), path, durability)
+  const absolute = resolve(path)
+  createDatabaseFile(absolute)
+  const patience = performance.now() + OPEN_PATIENCE_MS
+  for (;;) {
+    let connection: Connection | undefined
+    try {
+      connection = new Connection(driver, driver.open(absolute))
+      return prepare(connection, absolute, durability)
+    } catch (error) {
+      connection?.close()
+      if (!isBusy(error) || performance.now() > patience) throw translateError(error, absolute)
+      await new Promise((wake) => setTimeout(wake, 5 + Math.random() * 20))
+    }
+  }
+}
+
+/** The path by which all processes know this database, whatever links lead to it. */
+export function realDatabasePath(path: string): string {
+  return realpathSync(resolve(path))
+}
+
+function createDatabaseFile(path: string): void {
+  const folder = dirname(path)
+  if (!existsSync(folder)) {
+    throw new PawlError(
+      'database_unavailable',
+      `Expected the folder of the database ${path} to exist, but ${folder} does not. Create it first.`,
+      { details: { path } },
+    )
+  }
+  if (existsSync(path) && statSync(path).isDirectory()) {
+    throw new PawlError('database_unavailable', `Expected ${path} to be a file, but it is a folder. Name a file in it.`, {
+      details: { path },
+    })
+  }
+  try {
+    createPrivateFile(path)
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
+    throw new PawlError(
+      reason === 'ENOSPC' ? 'storage_full' : 'database_unavailable',
+      `The database ${path} cannot be created (${reason}). Check that ${folder} is writable for this user.`,
+      { cause: error, details: { path } },
+    )
+  }
+}
+
+function prepare(connection: Connection, path: string, durability: Durability): Connection {
+  connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  refuseForeignDatabase(connection, path)
+  connection.exec('pragma foreign_keys = on')
+  connection.exec('pragma trusted_schema = off')
+  connection.exec('pragma temp_store = memory')
+  connection.exec('pragma cache_size = -32768')
+  if (path !== MEMORY) {
+    const mode = connection.get<{ journal_mode: string }>('pragma journal_mode = wal')?.journal_mode
+    if (mode !== 'wal') {
+      throw new PawlError(
+        'database_unavailable',
+        `The database ${path} cannot use write-ahead logging (journal mode is ${mode}). Network file systems cannot; use a local disk.`,
+        { details: { path } },
+      )
+    }
+    // Libraries differ in their defaults, and NORMAL would lose acknowledged commits when the power fails.
+    connection.exec(`pragma synchronous = ${durability === 'power' ? 'full' : 'normal'}`)
+    connection.exec('pragma fullfsync = on')
+    connection.exec('pragma checkpoint_fullfsync = on')
+    connection.exec('pragma journal_size_limit = 67108864')
+  }
+  migrate(connection, path, Date.now())
+  return connection
+}

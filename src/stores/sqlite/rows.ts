@@ -1,0 +1,139 @@
+import { type CancelMode, decideHold, type Job, type JobStatus } from '../../domain/job.ts'
+import type { JsonValue } from '../../domain/json.ts'
+import type { Artifact, FailureReason, Run, RunStatus } from '../../domain/run.ts'
+import type { Connection, SqlRow } from './connection.ts'
+import { laneById, policyById } from './statements/interned.ts'
+import type { Interned } from './transaction.ts'
+
+/** The columns of `pawl_jobs` that make a Job. */
+export const JOB_COLUMNS = `
+  j.seq, j.job_id, j.lane_id, j.policy_id, j.status, j.ready, j.awaits_predecessor, j.priority, j.position, j.run_at,
+  j.created_at, j.started_at, j.finished_at, j.outcome, j.attempt, j.chain_id, j.retry_of, j.error_retries,
+  j.crash_retries, j.shutdown_retries, j.cancel_requested_at, j.cancel_mode, j.cancel_reason, j.name, j.tags,
+  j.created_by, j.business_key, j.idempotency_key, j.params`
+
+export interface JobRow extends SqlRow {
+  seq: number
+  job_id: string
+  lane_id: number
+  policy_id: number
+  status: JobStatus
+  ready: number
+  awaits_predecessor: number
+  priority: number
+  position: number
+  run_at: number
+  created_at: number
+  started_at: number | null
+  finished_at: number | null
+  outcome: RunStatus | null
+  attempt: number
+  chain_id: string | null
+  retry_of: string | null
+  error_retries: number
+  crash_retries: number
+  shutdown_retries: number
+  cancel_requested_at: number | null
+  cancel_mode: CancelMode | null
+  cancel_reason: string | null
+  name: string | null
+  tags: string | null
+  created_by: string | null
+  business_key: string | null
+  idempotency_key: string | null
+  params: string
+}
+
+export function toJob(row: JobRow, connection: Connection, interned: Interned, now: number): Job {
+  return {
+    jobId: row.job_id,
+    type: laneById(connection, interned, row.lane_id).type,
+    name: row.name,
+    status: row.status,
+    hold:
+      row.status === 'QUEUED'
+        ? decideHold({ runAt: row.run_at, awaitsPredecessor: row.awaits_predecessor === 1 }, now)
+        : null,
+    outcome: row.outcome,
+    params: JSON.parse(row.params) as JsonValue,
+    priority: row.priority,
+    position: row.position,
+    attempt: row.attempt,
+    chainId: row.chain_id ?? row.job_id,
+    retryOf: row.retry_of,
+    counts: countsOf(row),
+    policy: policyById(connection, interned, row.policy_id),
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
+    createdBy: row.created_by,
+    businessKey: row.business_key,
+    idempotencyKey: row.idempotency_key,
+    createdAt: row.created_at,
+    queuedAt: row.created_at,
+    runAt: row.run_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    cancelRequestedAt: row.cancel_requested_at,
+    cancelMode: row.cancel_mode,
+    cancelReason: row.cancel_reason,
+  }
+}
+
+export function countsOf(row: { error_retries: number; crash_retries: number; shutdown_retries: number }): Job['counts'] {
+  return { errorRetries: row.error_retries, crashRetries: row.crash_retries, shutdownRetries: row.shutdown_retries }
+}
+
+export const RUN_COLUMNS = `
+  r.seq, r.run_id, j.job_id, j.chain_id, j.lane_id, j.attempt, r.status, r.reason, j.params, n.node_id, r.started_at,
+  r.finished_at, r.will_retry, r.exit_code, r.result, r.error, r.stack, r.artifacts, r.log_path, r.progress,
+  r.progress_message, r.logs_dropped`
+
+export interface RunRow extends SqlRow {
+  seq: number
+  run_id: string
+  job_id: string
+  chain_id: string | null
+  lane_id: number
+  attempt: number
+  status: RunStatus | null
+  reason: FailureReason | null
+  params: string
+  node_id: string
+  started_at: number
+  finished_at: number | null
+  will_retry: number
+  exit_code: number | null
+  result: string | null
+  error: string | null
+  stack: string | null
+  artifacts: string | null
+  log_path: string | null
+  progress: number | null
+  progress_message: string | null
+  logs_dropped: number
+}
+
+export function toRun(row: RunRow, connection: Connection, interned: Interned): Run {
+  return {
+    runId: row.run_id,
+    jobId: row.job_id,
+    chainId: row.chain_id ?? row.job_id,
+    type: laneById(connection, interned, row.lane_id).type,
+    attempt: row.attempt,
+    status: row.status,
+    reason: row.reason,
+    paramsSnapshot: JSON.parse(row.params) as JsonValue,
+    nodeId: row.node_id,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    durationMs: row.finished_at === null ? null : row.finished_at - row.started_at,
+    result: row.result === null ? null : (JSON.parse(row.result) as JsonValue),
+    error: row.error,
+    stack: row.stack,
+    exitCode: row.exit_code,
+    willRetry: row.will_retry === 1,
+    artifacts: row.artifacts === null ? [] : (JSON.parse(row.artifacts) as Artifact[]),
+    logPath: row.log_path,
+    progress: row.progress === null ? null : { fraction: row.progress, message: row.progress_message },
+    logsDropped: row.logs_dropped,
+  }
+}

@@ -1,0 +1,99 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import type { Life, Liveness } from '../../store/nodes.ts'
+import type { Driver, DriverHandle } from './driver.ts'
+import { isBusy } from './errors.ts'
+import { createPrivateFile } from './private-file.ts'
+
+/**
+ * A node lives as long as it holds an exclusive lock on a small SQLite file of its own, beside the database. The kernel
+ * drops the lock with the process, whatever ends it, and nothing else does: not a blocked event loop, not a stopped
+ * process, not a wrong clock. It is right across containers, because it needs no pid.
+ *
+ * Rules that make it sound. The file is never opened in any other way than through SQLite, because closing a plain
+ * descriptor would drop the POSIX lock. It is removed only by someone who holds its lock. Whoever takes the lock checks
+ * afterwards that the file is still there.
+ */
+export class SidecarLiveness implements Liveness {
+  readonly #driver: Driver
+  readonly #databasePath: string
+
+  /** `databasePath` must be the real path: two names for one database must lead to the same sidecars. */
+  constructor(driver: Driver, databasePath: string) {
+    this.#driver = driver
+    this.#databasePath = databasePath
+  }
+
+  async begin(nodeId: string): Promise<Life> {
+    let lock = this.#takeLock(nodeId)
+    return {
+      beat: async () => {
+        if (existsSync(this.#pathOf(nodeId))) return 'alive'
+        // Somebody deleted the file by hand. Our lock guards nothing any more; take a new one.
+        lock.close()
+        lock = this.#takeLock(nodeId)
+        return 'alive'
+      },
+      end: async () => {
+        rmSync(this.#pathOf(nodeId), { force: true })
+        lock.close()
+      },
+    }
+  }
+
+  async isAlive(nodeId: string): Promise<boolean> {
+    if (!existsSync(this.#pathOf(nodeId))) return false
+    const lock = this.#tryLock(nodeId)
+    lock?.close()
+    return lock === null
+  }
+
+  async bury(nodeId: string): Promise<void> {
+    if (existsSync(this.#pathOf(nodeId))) this.#removeIfFree(nodeId)
+  }
+
+  async sweep(known: ReadonlySet<string>): Promise<void> {
+    const prefix = `${basename(this.#databasePath)}-node-`
+    for (const name of readdirSync(dirname(this.#databasePath))) {
+      if (!name.startsWith(prefix) || name.endsWith('-journal')) continue
+      const nodeId = name.slice(prefix.length)
+      if (!known.has(nodeId)) this.#removeIfFree(nodeId)
+    }
+  }
+
+  #removeIfFree(nodeId: string): void {
+    const lock = this.#tryLock(nodeId)
+    if (lock === null) return
+    rmSync(this.#pathOf(nodeId), { force: true })
+    lock.close()
+  }
+
+  #takeLock(nodeId: string): DriverHandle {
+    const path = this.#pathOf(nodeId)
+    for (;;) {
+      createPrivateFile(path)
+      const lock = this.#tryLock(nodeId)
+      // A sweeper may have held or removed the file in the moment before we locked it: then once more.
+      if (lock !== null && existsSync(path)) return lock
+      lock?.close()
+    }
+  }
+
+  /** The held lock, or null when somebody else holds it. */
+  #tryLock(nodeId: string): DriverHandle | null {
+    const handle = this.#driver.open(this.#pathOf(nodeId))
+    try {
+      handle.exec('pragma busy_timeout = 0')
+      handle.exec('begin exclusive')
+      return handle
+    } catch (error) {
+      handle.close()
+      if (isBusy(error)) return null
+      throw error
+    }
+  }
+
+  #pathOf(nodeId: string): string {
+    return join(dirname(this.#databasePath), `${basename(this.#databasePath)}-node-${nodeId}`)
+  }
+}

@@ -1,0 +1,213 @@
+import { comparePlaces } from '../../../domain/order.ts'
+import type { ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
+import type { SqlRow } from '../connection.ts'
+import type { Lane, Transaction } from '../transaction.ts'
+import { laneById, policyById } from './interned.ts'
+import { nodeSeqOf } from './nodes.ts'
+import { Permits } from './permits.ts'
+
+/** Due Jobs that become ready in one claim. The rest follows with the next ones. */
+const PROMOTE_MAX = 1_000
+
+// Rows changed: delayed Jobs that became ready.
+const PROMOTE_DUE = `
+update pawl_jobs
+set ready = 1
+where seq in (
+  select seq
+  from pawl_jobs
+  where status = 'QUEUED' and ready = 0 and awaits_predecessor = 0 and run_at <= ?
+  order by run_at
+  limit ${PROMOTE_MAX}
+)`
+
+// One seek per lane that has a ready Job, however many Jobs there are.
+const SELECT_NEXT_READY_LANE = `
+select lane_id
+from pawl_jobs
+where ready = 1 and lane_id > ?
+order by lane_id
+limit 1`
+
+const SELECT_HEADS = `
+select seq, job_id, chain_id, policy_id, name, attempt, priority, position, created_at,
+  error_retries, crash_retries, shutdown_retries, params
+from pawl_jobs
+where ready = 1 and lane_id = ?
+order by priority desc, position, created_at, job_id
+limit ? offset ?`
+
+interface HeadRow extends SqlRow {
+  seq: number
+  job_id: string
+  chain_id: string | null
+  policy_id: number
+  name: string | null
+  attempt: number
+  priority: number
+  position: number
+  created_at: number
+  error_retries: number
+  crash_retries: number
+  shutdown_retries: number
+  params: string
+}
+
+// 1 row: it is ours. 0 rows cannot happen inside the write lock.
+const START_JOB = `
+update pawl_jobs
+set status = 'RUNNING', ready = 0, started_at = ?
+where seq = ? and ready = 1`
+
+const INSERT_RUN = 'insert into pawl_runs (seq, run_id, node_seq, started_at) values (?, ?, ?, ?)'
+
+const INSERT_OCCUPANCY = 'insert into pawl_occupancies (seq, node_seq, lane_id) values (?, ?, ?)'
+
+export function claimJobs(transaction: Transaction, request: ClaimRequest): ClaimedJob[] {
+  transaction.connection.run(PROMOTE_DUE, request.now)
+  const sources = readySources(transaction, request)
+  if (sources.length === 0) return []
+  const nodeSeq = nodeSeqOf(transaction.connection, request.nodeId)
+  return pickInOrder(transaction, request, sources).map(({ lane, row }) =>
+    startJob(transaction, request, nodeSeq, lane, row),
+  )
+}
+
+/** The Jobs of one lane from its head on, read page by page as they are taken. */
+class LaneSource {
+  readonly lane: Lane
+  readonly #transaction: Transaction
+  readonly #pageSize: number
+  #page: HeadRow[] = []
+  #next = 0
+  #taken = 0
+
+  constructor(transaction: Transaction, lane: Lane, pageSize: number) {
+    this.#transaction = transaction
+    this.lane = lane
+    this.#pageSize = pageSize
+    this.#readPage()
+  }
+
+  get head(): HeadRow | undefined {
+    return this.#page[this.#next]
+  }
+
+  take(): HeadRow {
+    const row = this.#page[this.#next] as HeadRow
+    this.#next++
+    this.#taken++
+    if (this.#next === this.#page.length && this.#page.length === this.#pageSize) this.#readPage()
+    return row
+  }
+
+  #readPage(): void {
+    this.#page = this.#transaction.connection.all<HeadRow>(
+      SELECT_HEADS,
+      this.lane.laneId,
+      this.#pageSize,
+      this.#taken,
+    )
+    this.#next = 0
+  }
+}
+
+function readySources(transaction: Transaction, request: ClaimRequest): LaneSource[] {
+  const lanes: Lane[] = []
+  for (let last = 0; ; ) {
+    const row = transaction.connection.get<{ lane_id: number }>(SELECT_NEXT_READY_LANE, last)
+    if (row === undefined) break
+    last = row.lane_id
+    const lane = laneById(transaction.connection, transaction.interned, row.lane_id)
+    if ((request.types.get(lane.type) ?? 0) > 0) lanes.push(lane)
+  }
+  const pageSize = lanes.length === 1 ? request.limit : Math.min(request.limit, 16)
+  return lanes.map((lane) => new LaneSource(transaction, lane, pageSize))
+}
+
+/** Merges the heads of the lanes, as far as the limits leave permits. */
+function pickInOrder(
+  transaction: Transaction,
+  request: ClaimRequest,
+  sources: LaneSource[],
+): { lane: Lane; row: HeadRow }[] {
+  const permits = new Permits(transaction, sources.map((source) => source.lane))
+  const typeRoom = new Map(request.types)
+  const picked: { lane: Lane; row: HeadRow }[] = []
+  let open = sources
+  while (picked.length < request.limit) {
+    open = open.filter(
+      ({ head, lane }) => head !== undefined && (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane),
+    )
+    const best = firstInOrder(open)
+    if (best === undefined) break
+    permits.take(best.lane)
+    typeRoom.set(best.lane.type, (typeRoom.get(best.lane.type) ?? 0) - 1)
+    picked.push({ lane: best.lane, row: best.take() })
+  }
+  return picked
+}
+
+function firstInOrder(sources: readonly LaneSource[]): LaneSource | undefined {
+  if (sources.length <= 1) return sources[0]
+  return sources.reduce((first, other) => (compareRows(other.head as HeadRow, first.head as HeadRow) < 0 ? other : first))
+}
+
+function compareRows(a: HeadRow, b: HeadRow): number {
+  return comparePlaces(
+    { priority: a.priority, position: a.position, createdAt: a.created_at, jobId: a.job_id },
+    { priority: b.priority, position: b.position, createdAt: b.created_at, jobId: b.job_id },
+  )
+}
+
+function startJob(
+  transaction: Transaction,
+  request: ClaimRequest,
+  nodeSeq: number,
+  lane: Lane,
+  row: HeadRow,
+): ClaimedJob {
+  const { connection } = transaction
+  const runId = request.newRunId()
+  connection.run(START_JOB, request.now, row.seq)
+  connection.run(INSERT_RUN, row.seq, runId, nodeSeq, request.now)
+  connection.run(INSERT_OCCUPANCY, row.seq, nodeSeq, lane.laneId)
+  const chainId = row.chain_id ?? row.job_id
+  transaction.transitions.push({
+    kind: 'job.started',
+    jobId: row.job_id,
+    runId,
+    chainId,
+    type: lane.type,
+    status: 'RUNNING',
+    outcome: null,
+    reason: null,
+    attempt: row.attempt,
+    at: request.now,
+  })
+  return {
+    claim: { runId, jobId: row.job_id, nodeId: request.nodeId },
+    chainId,
+    type: lane.type,
+    name: row.name,
+    attempt: row.attempt,
+    priority: row.priority,
+    params: row.params,
+    policy: policyById(connection, transaction.interned, row.policy_id),
+    counts: {
+      errorRetries: row.error_retries,
+      crashRetries: row.crash_retries,
+      shutdownRetries: row.shutdown_retries,
+    },
+    startedAt: request.now,
+  }
+}
+
+const SELECT_NEXT_DUE = `
+select min(run_at) as due
+from pawl_jobs
+where status = 'QUEUED' and ready = 0 and awaits_predecessor = 0`
+
+export function nextDueAt(transaction: Pick<Transaction, 'connection'>): number | null {
+  return transaction.connection.get<{ due: number | null }>(SELECT_NEXT_DUE)?.due ?? null
+}

@@ -1,0 +1,155 @@
+import { positionBetween, spreadPositions, WIDEN_NEIGHBOURS_MAX } from '../../../domain/order.ts'
+import type { MoveResult, MoveTarget } from '../../../store/jobs.ts'
+import type { SqlRow } from '../connection.ts'
+import type { JobRow } from '../rows.ts'
+import type { Transaction } from '../transaction.ts'
+import { findJobRow } from './history.ts'
+import { laneById } from './interned.ts'
+
+interface PlaceRow extends SqlRow {
+  seq: number
+  position: number
+}
+
+const PLACE_JOB = `
+update pawl_jobs
+set priority = ?, position = ?
+where seq = ? and status = 'QUEUED'`
+
+const SELECT_FIRST = `
+select seq, position
+from pawl_jobs
+where status = 'QUEUED' and priority = ? and seq <> ?
+order by position, created_at, job_id
+limit 1`
+
+const SELECT_BEFORE = `
+select seq, position
+from pawl_jobs
+where status = 'QUEUED' and priority = ? and seq <> ? and (position, created_at, job_id) < (?, ?, ?)
+order by position desc, created_at desc, job_id desc
+limit 1`
+
+const SELECT_FROM = `
+select seq, position
+from pawl_jobs
+where status = 'QUEUED' and priority = ? and seq <> ? and (position, created_at, job_id) >= (?, ?, ?)
+order by position, created_at, job_id
+limit ?`
+
+export function moveJob(
+  transaction: Transaction,
+  request: { jobId: string; target: MoveTarget; now: number },
+): MoveResult {
+  const job = findJobRow(transaction.connection, { jobId: request.jobId })
+  if (job === undefined) return { kind: 'not-found' }
+  if (job.status !== 'QUEUED') return { kind: 'not-queued', status: job.status }
+  const { target } = request
+  if ('to' in target) {
+    const position =
+      target.to === 'front' ? frontPosition(transaction, job) : transaction.takeLastPosition(job.priority)
+    return place(transaction, job, job.priority, position, request.now)
+  }
+  const otherId = 'before' in target ? target.before : target.after
+  const other = findJobRow(transaction.connection, { jobId: otherId })
+  if (other === undefined || other.status !== 'QUEUED') return { kind: 'target-not-queued', jobId: otherId }
+  if (other.seq === job.seq) return { kind: 'moved', priority: job.priority, position: job.position }
+  const position = 'before' in target ? positionBefore(transaction, job, other) : positionAfter(transaction, job, other)
+  if (position === null) return { kind: 'no-room', priority: other.priority }
+  return place(transaction, job, other.priority, position, request.now)
+}
+
+export function reprioritiseJob(
+  transaction: Transaction,
+  request: { jobId: string; priority: number; now: number },
+): MoveResult {
+  const job = findJobRow(transaction.connection, { jobId: request.jobId })
+  if (job === undefined) return { kind: 'not-found' }
+  if (job.status !== 'QUEUED') return { kind: 'not-queued', status: job.status }
+  if (job.priority === request.priority) return { kind: 'moved', priority: job.priority, position: job.position }
+  return place(transaction, job, request.priority, transaction.takeLastPosition(request.priority), request.now)
+}
+
+function place(transaction: Transaction, job: JobRow, priority: number, position: number, now: number): MoveResult {
+  transaction.connection.run(PLACE_JOB, priority, position, job.seq)
+  transaction.forgetPositions()
+  transaction.transitions.push({
+    kind: 'job.moved',
+    jobId: job.job_id,
+    runId: null,
+    chainId: job.chain_id ?? job.job_id,
+    type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
+    status: 'QUEUED',
+    outcome: null,
+    reason: null,
+    attempt: job.attempt,
+    at: now,
+  })
+  return { kind: 'moved', priority, position }
+}
+
+function frontPosition(transaction: Transaction, job: JobRow): number {
+  const first = transaction.connection.get<PlaceRow>(SELECT_FIRST, job.priority, job.seq)
+  if (first === undefined) return job.position
+  return positionBetween(null, first.position) as number
+}
+
+function positionBefore(transaction: Transaction, job: JobRow, other: JobRow): number | null {
+  const { position, created_at, job_id, priority } = other
+  const before = transaction.connection.get<PlaceRow>(SELECT_BEFORE, priority, job.seq, position, created_at, job_id)
+  if (before === undefined) return positionBetween(null, position)
+  return positionBetween(before.position, position) ?? widen(transaction, job, other, before.position, true)
+}
+
+function positionAfter(transaction: Transaction, job: JobRow, other: JobRow): number | null {
+  const { position, created_at, job_id, priority } = other
+  const rows = transaction.connection.all<PlaceRow>(SELECT_FROM, priority, job.seq, position, created_at, job_id, 2)
+  const next = rows[1]
+  if (next === undefined) return positionBetween(position, null)
+  return positionBetween(position, next.position) ?? widen(transaction, job, other, position, false)
+}
+
+/**
+ * The gap is used up: renumbers the neighbours behind it, no more of them than needed, and returns the position that
+ * became free right after `floor`. Null when even the most neighbours allowed stand without a gap.
+ */
+function widen(
+  transaction: Transaction,
+  job: JobRow,
+  from: JobRow,
+  floor: number,
+  includesFrom: boolean,
+): number | null {
+  const { position, created_at, job_id, priority } = from
+  for (let count = 8; count <= WIDEN_NEIGHBOURS_MAX; count *= 5) {
+    const skipped = includesFrom ? 0 : 1
+    const rows = transaction.connection
+      .all<PlaceRow>(SELECT_FROM, priority, job.seq, position, created_at, job_id, count + 1 + skipped)
+      .slice(skipped)
+    const ceiling = rows[count]?.position ?? null
+    const neighbours = rows.slice(0, count)
+    const positions = spreadPositions(floor, neighbours.length + 1, ceiling)
+    if (positions === null) continue
+    neighbours.forEach((row, index) => {
+      transaction.connection.run(PLACE_JOB, priority, positions[index + 1] as number, row.seq)
+    })
+    return positions[0] as number
+  }
+  return null
+}
+
+// RUNNING Jobs are renumbered with the queue, because a retry stands where its predecessor stood.
+const NORMALISE = `
+update pawl_jobs
+set position = numbered.position
+from (
+  select seq, row_number() over (order by position, created_at, job_id) * 100 as position
+  from pawl_jobs
+  where status in ('QUEUED', 'RUNNING') and priority = ?1
+) as numbered
+where pawl_jobs.seq = numbered.seq`
+
+export function normalisePositions(transaction: Transaction, priority: number): number {
+  transaction.forgetPositions()
+  return transaction.connection.run(NORMALISE, priority)
+}

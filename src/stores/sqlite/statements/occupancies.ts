@@ -1,0 +1,77 @@
+import type { CancelMode } from '../../../domain/job.ts'
+import type { CancelWish, ChildIdentity, ClaimedJob, Occupancy } from '../../../store/runs.ts'
+import type { Connection, SqlRow } from '../connection.ts'
+import { countsOf } from '../rows.ts'
+import type { Interned } from '../transaction.ts'
+import { laneById, policyById } from './interned.ts'
+
+export const CLAIMED_COLUMNS = `
+  r.run_id, r.status, r.started_at, n.node_id, j.job_id, j.chain_id, j.lane_id, j.policy_id, j.name, j.attempt, j.priority,
+  j.params, j.error_retries, j.crash_retries, j.shutdown_retries`
+
+export interface ClaimedRow extends SqlRow {
+  run_id: string
+  status: string | null
+  started_at: number
+  node_id: string
+  job_id: string
+  chain_id: string | null
+  lane_id: number
+  policy_id: number
+  name: string | null
+  attempt: number
+  priority: number
+  params: string
+  error_retries: number
+  crash_retries: number
+  shutdown_retries: number
+}
+
+export function toClaimedJob(row: ClaimedRow, connection: Connection, interned: Interned): ClaimedJob {
+  return {
+    claim: { runId: row.run_id, jobId: row.job_id, nodeId: row.node_id },
+    chainId: row.chain_id ?? row.job_id,
+    type: laneById(connection, interned, row.lane_id).type,
+    name: row.name,
+    attempt: row.attempt,
+    priority: row.priority,
+    params: row.params,
+    policy: policyById(connection, interned, row.policy_id),
+    counts: countsOf(row),
+    startedAt: row.started_at,
+  }
+}
+
+// Reads all occupancies: as many as bodies execute right now on all nodes.
+const SELECT_OCCUPANCIES = `
+select ${CLAIMED_COLUMNS}, o.child
+from pawl_occupancies o
+join pawl_runs r on r.seq = o.seq
+join pawl_jobs j on j.seq = o.seq
+join pawl_nodes n on n.node_seq = o.node_seq
+where o.node_seq = (select node_seq from pawl_nodes where node_id = ?)
+order by o.seq
+limit ?`
+
+export function listOccupancies(connection: Connection, interned: Interned, nodeId: string, limit: number): Occupancy[] {
+  return connection.all<ClaimedRow & { child: string | null }>(SELECT_OCCUPANCIES, nodeId, limit).map((row) => ({
+    job: toClaimedJob(row, connection, interned),
+    ended: row.status !== null,
+    child: row.child === null ? null : (JSON.parse(row.child) as ChildIdentity),
+  }))
+}
+
+const SELECT_CANCEL_WISHES = `
+select r.run_id, j.job_id, j.cancel_mode
+from pawl_occupancies o
+join pawl_runs r on r.seq = o.seq
+join pawl_jobs j on j.seq = o.seq
+where o.node_seq = (select node_seq from pawl_nodes where node_id = ?)
+  and r.status is null
+  and j.cancel_requested_at is not null`
+
+export function findCancelWishes(connection: Connection, nodeId: string): CancelWish[] {
+  return connection
+    .all<{ run_id: string; job_id: string; cancel_mode: CancelMode }>(SELECT_CANCEL_WISHES, nodeId)
+    .map((row) => ({ claim: { runId: row.run_id, jobId: row.job_id, nodeId }, mode: row.cancel_mode }))
+}

@@ -1,0 +1,60 @@
+import { isEnded } from '../../../domain/transitions.ts'
+import type { PrunePage, PruneRequest } from '../../../store/maintenance.ts'
+import { JOB_COLUMNS, type JobRow } from '../rows.ts'
+import type { Transaction } from '../transaction.ts'
+import { findLastOfChain, isChainOccupied } from './history.ts'
+
+// The first Jobs of chains in the order of their acceptance. Those accepted after the instant cannot have ended before.
+const SELECT_OLD_CHAINS = `
+select ${JOB_COLUMNS}
+from pawl_jobs j
+where j.seq > ? and j.chain_id is null
+order by j.seq
+limit ?`
+
+const SELECT_LOG_PATHS = `
+select log_path
+from pawl_runs
+where log_path is not null and seq in (select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1)`
+
+const DELETE_LOGS = `
+delete from pawl_run_logs
+where seq in (select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1)`
+
+const DELETE_RUNS = `
+delete from pawl_runs
+where seq in (select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1)`
+
+const DELETE_RETRIES = 'delete from pawl_jobs where chain_id = ?'
+const DELETE_FIRST = 'delete from pawl_jobs where job_id = ?'
+
+export function pruneChains(transaction: Transaction, request: PruneRequest): PrunePage {
+  const { connection } = transaction
+  const cursor = request.cursor === null ? 0 : Number(request.cursor)
+  const rows = connection.all<JobRow>(SELECT_OLD_CHAINS, cursor, request.limit)
+  const logPaths: string[] = []
+  let jobsRemoved = 0
+  for (const first of rows) {
+    if (first.created_at >= request.endedBefore) return { jobsRemoved, logPaths, nextCursor: null }
+    if (!isPrunable(transaction, first, request.endedBefore)) continue
+    for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id)) {
+      logPaths.push(log_path)
+    }
+    jobsRemoved += removeChain(transaction, first.job_id)
+  }
+  const isLastPage = rows.length < request.limit
+  return { jobsRemoved, logPaths, nextCursor: isLastPage ? null : String(rows[rows.length - 1]?.seq) }
+}
+
+function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number): boolean {
+  const last = findLastOfChain(transaction.connection, first)
+  if (!isEnded(last.status) || (last.finished_at ?? endedBefore) >= endedBefore) return false
+  return !isChainOccupied(transaction.connection, first.job_id)
+}
+
+function removeChain(transaction: Transaction, chainId: string): number {
+  const { connection } = transaction
+  connection.run(DELETE_LOGS, chainId)
+  connection.run(DELETE_RUNS, chainId)
+  return connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
+}

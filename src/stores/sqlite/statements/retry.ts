@@ -1,0 +1,139 @@
+import { assert } from '../../../domain/errors.ts'
+import { NO_RETRIES_YET } from '../../../domain/retry.ts'
+import type { ManualRetryResult } from '../../../store/jobs.ts'
+import type { RetryOrder } from '../../../store/runs.ts'
+import type { JobRow } from '../rows.ts'
+import type { Transaction } from '../transaction.ts'
+import { findBusinessKey, holdBusinessKey } from './enqueue.ts'
+import { findJobRow, findLastOfChain, findRunIdOf, isChainOccupied } from './history.ts'
+import { laneById } from './interned.ts'
+
+// Everything that the order does not name is copied from the predecessor, also its place in the queue.
+const INSERT_RETRY = `
+insert into pawl_jobs (
+  job_id, lane_id, policy_id, status, ready, awaits_predecessor, priority, position, run_at, created_at, attempt,
+  chain_id, retry_of, error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params
+)
+select ?, lane_id, policy_id, 'QUEUED', ?, ?, coalesce(?, priority), coalesce(?, position), ?, ?, attempt + 1,
+  coalesce(chain_id, job_id), job_id, ?, ?, ?, name, tags, created_by, business_key, params
+from pawl_jobs
+where seq = ?
+returning chain_id, lane_id, attempt`
+
+interface RetryPlace {
+  /** A body of the predecessor has not ended: the retry must not start before it has. */
+  readonly awaitsPredecessor: boolean
+  readonly now: number
+  /** Absent: where the predecessor stood. */
+  readonly priority?: number
+  readonly position?: number
+}
+
+export function insertRetry(transaction: Transaction, predecessorSeq: number, order: RetryOrder, place: RetryPlace): void {
+  const { connection } = transaction
+  const isReady = order.runAt <= place.now && !place.awaitsPredecessor
+  const row = connection.get<{ chain_id: string; lane_id: number; attempt: number }>(
+    INSERT_RETRY,
+    order.jobId,
+    isReady ? 1 : 0,
+    place.awaitsPredecessor ? 1 : 0,
+    place.priority ?? null,
+    place.position ?? null,
+    order.runAt,
+    place.now,
+    order.counts.errorRetries,
+    order.counts.crashRetries,
+    order.counts.shutdownRetries,
+    predecessorSeq,
+  )
+  assert(row !== undefined, `there is no Job ${predecessorSeq} to retry`)
+  pushQueued(transaction, order.jobId, row, place.now)
+}
+
+function pushQueued(
+  transaction: Transaction,
+  jobId: string,
+  row: { chain_id: string | null; lane_id: number; attempt: number },
+  now: number,
+): void {
+  transaction.transitions.push({
+    kind: 'job.queued',
+    jobId,
+    runId: null,
+    chainId: row.chain_id ?? jobId,
+    type: laneById(transaction.connection, transaction.interned, row.lane_id).type,
+    status: 'QUEUED',
+    outcome: null,
+    reason: null,
+    attempt: row.attempt,
+    at: now,
+  })
+}
+
+// At most 1 row: a chain has one live Job.
+const UNBLOCK_LIVE_JOB = `
+update pawl_jobs
+set awaits_predecessor = 0, ready = (run_at <= ?)
+where chain_id = ? and status = 'QUEUED' and awaits_predecessor = 1`
+
+const HAS_LIVE_JOB = `
+select 1 as found
+from pawl_jobs
+where chain_id = ? and status in ('QUEUED', 'RUNNING')`
+
+/** The body of an earlier attempt has ended: the retry may start. False: none follows, the chain is settled. */
+export function unblockRetry(transaction: Transaction, chainId: string, now: number): boolean {
+  transaction.connection.run(UNBLOCK_LIVE_JOB, now, chainId)
+  return transaction.connection.get(HAS_LIVE_JOB, chainId) !== undefined
+}
+
+const MAKE_DUE = `
+update pawl_jobs
+set run_at = ?, ready = (awaits_predecessor = 0)
+where seq = ? and status = 'QUEUED'`
+
+export function retryByHand(
+  transaction: Transaction,
+  request: { by: { jobId: string } | { runId: string }; newJobId: string; priority: number | null; now: number },
+): ManualRetryResult {
+  const job = findJobRow(transaction.connection, request.by)
+  if (job === undefined) return { kind: 'not-found' }
+  const last = findLastOfChain(transaction.connection, job)
+  if (last.seq !== job.seq) {
+    if (last.retry_of !== job.job_id || last.status !== 'QUEUED') {
+      return { kind: 'not-last', lastJobId: last.job_id, lastRunId: findRunIdOf(transaction.connection, last.seq) }
+    }
+    transaction.connection.run(MAKE_DUE, Math.min(last.run_at, request.now), last.seq)
+    pushQueued(transaction, last.job_id, last, request.now)
+    return { kind: 'made-due', jobId: last.job_id }
+  }
+  const isRetryable = last.status === 'CANCELLED' || (last.status === 'FINISHED' && last.outcome === 'FAILED')
+  if (!isRetryable) return { kind: 'not-retryable', status: last.status, outcome: last.outcome }
+  return appendByHand(transaction, last, request)
+}
+
+function appendByHand(
+  transaction: Transaction,
+  last: JobRow,
+  request: { newJobId: string; priority: number | null; now: number },
+): ManualRetryResult {
+  if (last.business_key !== null) {
+    const chainId = last.chain_id ?? last.job_id
+    const holder = findBusinessKey(transaction, last.business_key)
+    if (holder !== undefined && holder !== chainId) return { kind: 'business-key-taken', jobId: holder }
+    if (holder === undefined) holdBusinessKey(transaction, last.business_key, chainId)
+  }
+  const priority = request.priority ?? last.priority
+  insertRetry(
+    transaction,
+    last.seq,
+    { jobId: request.newJobId, runAt: request.now, counts: NO_RETRIES_YET },
+    {
+      awaitsPredecessor: isChainOccupied(transaction.connection, last.chain_id ?? last.job_id),
+      now: request.now,
+      priority,
+      position: transaction.takeLastPosition(priority),
+    },
+  )
+  return { kind: 'created', jobId: request.newJobId }
+}
