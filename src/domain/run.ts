@@ -14,7 +14,7 @@ export type FailureReason =
 
 /** What came of a Run, as data. */
 export type Outcome =
-  | { readonly status: 'COMPLETED'; /** JSON text */ readonly result: string; readonly exitCode: number | null }
+  | { readonly status: 'COMPLETED' /** JSON text */; readonly result: string; readonly exitCode: number | null }
   | { readonly status: 'SKIPPED'; readonly message: string }
   | {
       readonly status: 'FAILED'

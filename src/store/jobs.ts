@@ -48,10 +48,7 @@ export type CancelResult =
   | { readonly kind: 'ended'; readonly jobId: string; readonly outcome: ChainOutcome }
   | { readonly kind: 'not-found' }
 
-export type MoveTarget =
-  | { readonly to: 'front' | 'back' }
-  | { readonly before: string }
-  | { readonly after: string }
+export type MoveTarget = { readonly to: 'front' | 'back' } | { readonly before: string } | { readonly after: string }
 
 export type MoveResult =
   | { readonly kind: 'moved'; readonly priority: number; readonly position: number }

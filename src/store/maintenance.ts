@@ -69,7 +69,11 @@ export interface MaintenanceStore {
   /** Ends the Job as its ended Run says. False: it was not so any more. */
   repairRunningWithEndedRun(jobId: string): Promise<boolean>
   /** Writes the retry that was decided on but is not there. False: it was not so any more. */
-  repairMissingRetry(repair: { readonly jobId: string; readonly retry: RetryOrder; readonly now: number }): Promise<boolean>
+  repairMissingRetry(repair: {
+    readonly jobId: string
+    readonly retry: RetryOrder
+    readonly now: number
+  }): Promise<boolean>
 
   /** Removes settled chains with all that belongs to them, page by page. Idempotency keys stay. */
   pruneChains(request: PruneRequest): Promise<PrunePage>

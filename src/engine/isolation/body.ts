@@ -10,8 +10,15 @@ export interface BodyReporter {
   log(level: LogLevel, text: string, fields: { readonly [key: string]: JsonValue } | undefined): void
   progress(fraction: number, message: string | undefined): void
   addArtifact(path: string, name: string | undefined): void
-  /** Asks for a follow-up Job. Throws a `PawlError` when the request itself is wrong. Returns the follow-up's job id. */
-  enqueue(type: string, params: unknown, options: { readonly [key: string]: unknown } | undefined): string
+  /**
+   * Asks for a follow-up Job and answers with its id; a promise where the params are checked asynchronously. Throws or
+   * rejects with a `PawlError` when the request itself is wrong.
+   */
+  enqueue(
+    type: string,
+    params: unknown,
+    options: { readonly [key: string]: unknown } | undefined,
+  ): string | Promise<string>
 }
 
 /** All that an isolation needs to execute one body. */

@@ -1,7 +1,7 @@
 import { constants, createWriteStream, openSync, type WriteStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { afterGrace } from '../../platform/process-grace.ts'
+import { systemClock } from '../../platform/clock.ts'
 
 export const TAIL_BYTES_MAX = 8 * 1024
 export const TAIL_LINES_MAX = 20
@@ -87,10 +87,10 @@ export class ChildOutput {
 function endedWithin(streams: readonly Readable[], maxMs: number): Promise<void> {
   return new Promise((resolve) => {
     // One more turn: if our own loop was blocked, the output is there and has just not been read yet.
-    const cancel = afterGrace(maxMs, () => setImmediate(resolve))
+    const timer = systemClock.after(maxMs, () => setImmediate(resolve))
     const ends = streams.map((stream) => finished(stream, { writable: false }))
     void Promise.allSettled(ends).then(() => {
-      cancel()
+      timer.cancel()
       resolve()
     })
   })

@@ -19,9 +19,11 @@ process.on('message', (value) => {
 function run(order: CommandOrder): void {
   const refuse = (error: unknown) => answerWith({ kind: 'not-started', message: describeRefusal(order, error) })
   try {
-    command = start(order)
-    command.on('error', refuse)
-    command.on('exit', (code, signal) => answerWith({ kind: 'exited', code, signal }))
+    const started = start(order)
+    command = started
+    // A later error is about a signal that it may not be sent.
+    started.on('error', (error) => started.pid === undefined && refuse(error))
+    started.on('exit', (code, signal) => answerWith({ kind: 'exited', code, signal }))
   } catch (error) {
     refuse(error)
   }

@@ -19,11 +19,6 @@ export interface HandlerContext extends HandlerFacts {
   readonly skip: (reason: string) => Skip
 }
 
-/** Where a context's reports go. In the handler's own process that is the reporter itself, else messages to it. */
-export interface ContextReporter extends Omit<BodyReporter, 'enqueue'> {
-  enqueue(...args: Parameters<BodyReporter['enqueue']>): string | Promise<string>
-}
-
 /** What `skip` makes. A handler that returns it has skipped. */
 export class Skip {
   readonly reason: string
@@ -33,12 +28,19 @@ export class Skip {
   }
 }
 
-export function createContext(facts: HandlerFacts, signal: AbortSignal, reporter: ContextReporter): HandlerContext {
+/** `signalOf` is asked only when the handler looks at its signal: most never do, and a signal is not cheap. */
+export function createContext(
+  facts: HandlerFacts,
+  signalOf: () => AbortSignal,
+  reporter: BodyReporter,
+): HandlerContext {
   const logAt = (level: LogLevel) => (text: string, fields?: object) =>
     reporter.log(level, String(text), fields === undefined ? undefined : toFields(fields))
   return {
     ...facts,
-    signal,
+    get signal() {
+      return signalOf()
+    },
     log: { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') },
     progress: (fraction, message) =>
       reporter.progress(checkFraction(fraction), message === undefined ? undefined : String(message)),

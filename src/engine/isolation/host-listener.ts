@@ -34,17 +34,17 @@ export class HostListener {
       case 'artifact':
         return reporter.addArtifact(message.path, message.name)
       case 'enqueue':
-        return this.#enqueue(message)
+        return void this.#enqueue(message)
       case 'answer':
         this.answer = message.answer
         return onAnswer()
     }
   }
 
-  #enqueue({ question, type, params, options }: Extract<FromHost, { kind: 'enqueue' }>): void {
+  async #enqueue({ question, type, params, options }: Extract<FromHost, { kind: 'enqueue' }>): Promise<void> {
     const { reporter, reply } = this.#options
     try {
-      reply({ kind: 'enqueued', question, jobId: reporter.enqueue(type, params, options) })
+      reply({ kind: 'enqueued', question, jobId: await reporter.enqueue(type, params, options) })
     } catch (error) {
       reply({ kind: 'enqueue-refused', question, error: describeThrown(error) })
     }

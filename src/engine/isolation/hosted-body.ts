@@ -83,6 +83,8 @@ class HostedBody implements Body {
   async #findRefusal(pid: number): Promise<BodyEnd | null> {
     const identity = identifyProcess(pid)
     if (identity === null) return died('The child process could not be identified.', null)
+    // Not inside of `start`: whoever is asked to record may look for the body, and nobody has it yet.
+    await Promise.resolve()
     try {
       if ((await this.#request.recordChild(identity)) === 'late') return died('Its Run ended before it began.', null)
     } catch (error) {

@@ -1,7 +1,8 @@
 import { assert } from '../../domain/errors.ts'
 import { encodeJson } from '../../domain/json.ts'
+import type { BodyReporter } from './body.ts'
 import { importHandler } from './handler-module.ts'
-import { type ContextReporter, createContext, interruptReason, Skip } from './host-context.ts'
+import { createContext, interruptReason, Skip } from './host-context.ts'
 import type { Answer, FromHost, HandlerOrder, ToHost } from './protocol.ts'
 import { describeThrown, rebuildThrown } from './sent-error.ts'
 
@@ -11,7 +12,7 @@ interface Question {
 }
 
 /** The handler inside its thread or child: runs it, and turns what it does into messages. */
-export class HostedHandler implements ContextReporter {
+export class HostedHandler implements BodyReporter {
   readonly #send: (message: FromHost) => void
   readonly #interruption = new AbortController()
   readonly #questions = new Map<number, Question>()
@@ -26,7 +27,7 @@ export class HostedHandler implements ContextReporter {
   async execute(order: HandlerOrder): Promise<Answer> {
     try {
       const handler = await importHandler(order.module)
-      const value = await handler(createContext(order.facts, this.#interruption.signal, this))
+      const value = await handler(createContext(order.facts, () => this.#interruption.signal, this))
       // A follow-up that nobody waited for must still be accepted, or the Run would be COMPLETED without it.
       await Promise.all(this.#unanswered.values())
       return value instanceof Skip ? { kind: 'skipped', reason: value.reason } : answerWith(value)
@@ -41,19 +42,19 @@ export class HostedHandler implements ContextReporter {
     if (message.kind === 'enqueue-refused') this.#take(message.question)?.reject(rebuildThrown(message.error))
   }
 
-  log(...[level, text, fields]: Parameters<ContextReporter['log']>): void {
+  log(...[level, text, fields]: Parameters<BodyReporter['log']>): void {
     this.#send({ kind: 'log', level, text, fields })
   }
 
-  progress(...[fraction, message]: Parameters<ContextReporter['progress']>): void {
+  progress(...[fraction, message]: Parameters<BodyReporter['progress']>): void {
     this.#send({ kind: 'progress', fraction, message })
   }
 
-  addArtifact(...[path, name]: Parameters<ContextReporter['addArtifact']>): void {
+  addArtifact(...[path, name]: Parameters<BodyReporter['addArtifact']>): void {
     this.#send({ kind: 'artifact', path, name })
   }
 
-  enqueue(...[type, params, options]: Parameters<ContextReporter['enqueue']>): Promise<string> {
+  enqueue(...[type, params, options]: Parameters<BodyReporter['enqueue']>): Promise<string> {
     const question = ++this.#lastQuestion
     // Throws when params or options cannot be cloned, and then nothing was asked.
     this.#send({ kind: 'enqueue', question, type, params, options })

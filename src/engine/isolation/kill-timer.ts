@@ -1,10 +1,13 @@
-import { afterGrace } from '../../platform/process-grace.ts'
+import { systemClock, type Timer } from '../../platform/clock.ts'
 
-/** Gives a thread or child some time to end by itself, and kills it when that is over. */
+/**
+ * Gives a thread or child some time to end by itself, and kills it when that is over. Threads and processes live in real
+ * time, whatever clock the scheduler was given, so this takes the system's.
+ */
 export class KillTimer {
   readonly #graceMs: number
   readonly #kill: () => void
-  #disarm: (() => void) | null = null
+  #timer: Timer | null = null
   #hasFired = false
 
   constructor(graceMs: number, kill: () => void) {
@@ -14,7 +17,7 @@ export class KillTimer {
 
   /** The grace begins. Beginning it again does not prolong it. */
   arm(): void {
-    this.#disarm ??= afterGrace(this.#graceMs, () => {
+    this.#timer ??= systemClock.after(this.#graceMs, () => {
       this.#hasFired = true
       this.#kill()
     })
@@ -22,7 +25,7 @@ export class KillTimer {
 
   /** It has ended. */
   disarm(): void {
-    this.#disarm?.()
+    this.#timer?.cancel()
   }
 
   get hasFired(): boolean {

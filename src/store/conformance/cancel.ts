@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { asQueued, failed, HOUR, NOW, newId, newJob, newRetry, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testCancel({ test }: Kit): void {
   test('a QUEUED Job is CANCELLED and never gets a Run', async (stage) => {
     const job = newJob()
     await stage.enqueue([job])
     const { position } = await stage.job(job.jobId)
-    assert.deepEqual(await stage.cancel(job.jobId), { kind: 'cancelled', jobId: job.jobId })
+    assertSame(await stage.cancel(job.jobId), { kind: 'cancelled', jobId: job.jobId })
     const cancelled = await stage.job(job.jobId)
     // Whether the end of a Job that never ran counts as a request too is left to the store.
     const { cancelRequestedAt, cancelMode } = cancelled
-    assert.deepEqual(cancelled, {
+    assertSame(cancelled, {
       ...asQueued(job, position),
       status: 'CANCELLED',
       finishedAt: NOW + 1,
@@ -19,8 +20,8 @@ export function testCancel({ test }: Kit): void {
       cancelRequestedAt,
       cancelMode,
     })
-    assert.deepEqual(await stage.queue(), [])
-    assert.deepEqual(await stage.claim(), [])
+    assertSame(await stage.queue(), [])
+    assertSame(await stage.claim(), [])
     assert.equal(await stage.store.findRunOfJob(job.jobId), null)
   })
 
@@ -28,34 +29,34 @@ export function testCancel({ test }: Kit): void {
     const [jobId] = await stage.enqueue([newJob({ runAt: NOW + HOUR })])
     assert.equal((await stage.cancel(jobId, 'abort')).kind, 'cancelled')
     assert.equal((await stage.job(jobId)).status, 'CANCELLED')
-    assert.deepEqual(await stage.claim({ now: NOW + HOUR }), [])
+    assertSame(await stage.claim({ now: NOW + HOUR }), [])
   })
 
   test('a RUNNING Job goes on; the wish is stored for its node', async (stage) => {
     const { claim } = await stage.start()
     const before = await stage.job(claim.jobId)
     const result = await stage.cancel(claim.jobId)
-    assert.deepEqual(result, { kind: 'requested', jobId: claim.jobId, mode: 'graceful' })
-    assert.deepEqual(await stage.job(claim.jobId), {
+    assertSame(result, { kind: 'requested', jobId: claim.jobId, mode: 'graceful' })
+    assertSame(await stage.job(claim.jobId), {
       ...before,
       cancelRequestedAt: NOW + 1,
       cancelMode: 'graceful',
       cancelReason: 'no longer wanted',
     })
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'graceful' }])
-    assert.deepEqual(await stage.store.findCancelWishes(newId()), [])
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'graceful' }])
+    assertSame(await stage.store.findCancelWishes(newId()), [])
   })
 
   test('an abort escalates a graceful wish, and never the reverse', async (stage) => {
     const { claim } = await stage.start()
     await stage.cancel(claim.jobId, 'graceful')
     const escalated = await stage.cancel(claim.jobId, 'abort', NOW + 2)
-    assert.deepEqual(escalated, { kind: 'requested', jobId: claim.jobId, mode: 'abort' })
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'abort' }])
+    assertSame(escalated, { kind: 'requested', jobId: claim.jobId, mode: 'abort' })
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'abort' }])
     const calmed = await stage.cancel(claim.jobId, 'graceful', NOW + 3)
-    assert.deepEqual(calmed, { kind: 'requested', jobId: claim.jobId, mode: 'abort' })
+    assertSame(calmed, { kind: 'requested', jobId: claim.jobId, mode: 'abort' })
     assert.equal((await stage.job(claim.jobId)).cancelMode, 'abort')
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'abort' }])
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'abort' }])
   })
 
   test('a graceful wish lets the true outcome stand', async (stage) => {
@@ -63,11 +64,11 @@ export function testCancel({ test }: Kit): void {
     await stage.cancel(job.claim.jobId)
     await stage.finish(job)
     const { status, outcome, cancelRequestedAt } = await stage.job(job.claim.jobId)
-    assert.deepEqual(
+    assertSame(
       { status, outcome, cancelRequestedAt },
       { status: 'FINISHED', outcome: 'COMPLETED', cancelRequestedAt: NOW + 1 },
     )
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [])
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [])
   })
 
   test('an abort that was carried out ends the chain as CANCELLED', async (stage) => {
@@ -77,8 +78,8 @@ export function testCancel({ test }: Kit): void {
     assert.equal((await stage.job(job.claim.jobId)).status, 'CANCELLED')
     assert.equal((await stage.run(job.claim.runId)).reason, 'cancelled')
     const chain = await stage.store.findChain(job.claim.jobId, NOW)
-    assert.deepEqual([chain?.settled, chain?.outcome, chain?.items.length], [true, 'CANCELLED', 1])
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [])
+    assertSame([chain?.settled, chain?.outcome, chain?.items.length], [true, 'CANCELLED', 1])
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [])
   })
 
   test('any id of a chain cancels its waiting retry, and so the chain', async (stage) => {
@@ -86,11 +87,11 @@ export function testCancel({ test }: Kit): void {
     const retry = newRetry({ runAt: NOW + HOUR })
     await stage.finish(first, { outcome: failed(), retry })
     const ended = await stage.job(first.claim.jobId)
-    assert.deepEqual(await stage.cancel(first.claim.jobId), { kind: 'cancelled', jobId: retry.jobId })
+    assertSame(await stage.cancel(first.claim.jobId), { kind: 'cancelled', jobId: retry.jobId })
     assert.equal((await stage.job(retry.jobId)).status, 'CANCELLED')
-    assert.deepEqual(await stage.job(first.claim.jobId), ended)
+    assertSame(await stage.job(first.claim.jobId), ended)
     const chain = await stage.store.findChain(first.claim.jobId, NOW)
-    assert.deepEqual([chain?.settled, chain?.outcome], [true, 'CANCELLED'])
+    assertSame([chain?.settled, chain?.outcome], [true, 'CANCELLED'])
   })
 
   test('any id of a chain reaches the retry that executes', async (stage) => {
@@ -98,7 +99,7 @@ export function testCancel({ test }: Kit): void {
     await stage.finish(first, { outcome: failed(), retry: newRetry() })
     const second = await stage.claimOne({ now: NOW + SECOND })
     const result = await stage.cancel(first.claim.jobId, 'abort')
-    assert.deepEqual(result, { kind: 'requested', jobId: second.claim.jobId, mode: 'abort' })
+    assertSame(result, { kind: 'requested', jobId: second.claim.jobId, mode: 'abort' })
     assert.equal((await stage.job(first.claim.jobId)).cancelRequestedAt, null)
   })
 
@@ -106,16 +107,16 @@ export function testCancel({ test }: Kit): void {
     const job = await stage.start()
     const retry = newRetry()
     await stage.finish(job, { outcome: failed('timeout'), retry, body: 'executing' })
-    assert.deepEqual(await stage.cancel(retry.jobId), { kind: 'cancelled', jobId: retry.jobId })
+    assertSame(await stage.cancel(retry.jobId), { kind: 'cancelled', jobId: retry.jobId })
     await stage.release(job.claim)
-    assert.deepEqual(await stage.claim({ now: NOW + HOUR }), [])
+    assertSame(await stage.claim({ now: NOW + HOUR }), [])
   })
 
   test('cancelling again says that it is cancelled already', async (stage) => {
     const [jobId] = await stage.enqueue([newJob()])
     await stage.cancel(jobId)
     const again = await stage.changesNothing(() => stage.cancel(jobId, 'abort', NOW + HOUR))
-    assert.deepEqual(again, { kind: 'already-cancelled', jobId })
+    assertSame(again, { kind: 'already-cancelled', jobId })
   })
 
   test('a settled chain cannot be cancelled, and says how it ended', async (stage) => {
@@ -124,19 +125,19 @@ export function testCancel({ test }: Kit): void {
       const job = await stage.start()
       await stage.finish(job, outcome && { outcome })
       const result = await stage.changesNothing(() => stage.cancel(job.claim.jobId))
-      assert.deepEqual(result, { kind: 'ended', jobId: job.claim.jobId, outcome: expected })
+      assertSame(result, { kind: 'ended', jobId: job.claim.jobId, outcome: expected })
     }
   })
 
   test('an unknown Job cannot be cancelled', async (stage) => {
-    assert.deepEqual(await stage.changesNothing(() => stage.cancel(newId())), { kind: 'not-found' })
+    assertSame(await stage.changesNothing(() => stage.cancel(newId())), { kind: 'not-found' })
   })
 
   test('a wish is seen by the node that executes, and by no other', async (stage) => {
     const [one, two] = [await stage.start(), await stage.start()]
     await stage.cancel(two.claim.jobId, 'abort')
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [{ claim: two.claim, mode: 'abort' }])
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim: two.claim, mode: 'abort' }])
     await stage.finish(one)
-    assert.deepEqual(await stage.store.findCancelWishes(stage.nodeId), [{ claim: two.claim, mode: 'abort' }])
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim: two.claim, mode: 'abort' }])
   })
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { NO_RETRIES_YET } from '../../domain/retry.ts'
 import { asQueued, failed, HOUR, NOW, newIds, newJob, newJobs, newPolicy, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testClaim({ test }: Kit): void {
   test('a claimed Job is RUNNING, with a Run and an occupancy', async (stage) => {
@@ -11,7 +12,7 @@ export function testClaim({ test }: Kit): void {
     const [runId] = newIds(1) as [string]
     const claimed = await stage.claimOne({ now: NOW + 5, newRunId: () => runId })
     const claim = { runId, jobId: job.jobId, nodeId: stage.nodeId }
-    assert.deepEqual(
+    assertSame(
       { ...claimed, params: JSON.parse(claimed.params) },
       {
         claim,
@@ -26,12 +27,12 @@ export function testClaim({ test }: Kit): void {
         startedAt: NOW + 5,
       },
     )
-    assert.deepEqual(await stage.job(job.jobId), {
+    assertSame(await stage.job(job.jobId), {
       ...asQueued(job, position),
       status: 'RUNNING',
       startedAt: NOW + 5,
     })
-    assert.deepEqual(await stage.run(runId), {
+    assertSame(await stage.run(runId), {
       runId,
       jobId: job.jobId,
       chainId: job.jobId,
@@ -54,13 +55,11 @@ export function testClaim({ test }: Kit): void {
       progress: null,
       logsDropped: 0,
     })
-    assert.deepEqual(await stage.store.listOccupancies(stage.nodeId, 10), [
-      { job: claimed, ended: false, child: null },
-    ])
+    assertSame(await stage.store.listOccupancies(stage.nodeId, 10), [{ job: claimed, ended: false, child: null }])
   })
 
   test('an empty queue gives nothing', async (stage) => {
-    assert.deepEqual(await stage.changesNothing(() => stage.claim()), [])
+    assertSame(await stage.changesNothing(() => stage.claim()), [])
   })
 
   test('as many as asked for, from the head', async (stage) => {
@@ -70,15 +69,15 @@ export function testClaim({ test }: Kit): void {
       newJob(),
       newJob({ priority: 1 }),
     ])
-    assert.deepEqual(await stage.claimIds({ limit: 2 }), [high, a])
-    assert.deepEqual(await stage.queue(), [b, low])
-    assert.deepEqual(await stage.claimIds({ limit: 2 }), [b, low])
+    assertSame(await stage.claimIds({ limit: 2 }), [high, a])
+    assertSame(await stage.queue(), [b, low])
+    assertSame(await stage.claimIds({ limit: 2 }), [b, low])
   })
 
   test('a Job is claimed once', async (stage) => {
     const ids = await stage.enqueue(newJobs(3))
-    assert.deepEqual(await stage.claimIds(), ids)
-    assert.deepEqual(await stage.changesNothing(() => stage.claimIds()), [])
+    assertSame(await stage.claimIds(), ids)
+    assertSame(await stage.changesNothing(() => stage.claimIds()), [])
   })
 
   test('each Job gets a Run id of its own', async (stage) => {
@@ -86,7 +85,7 @@ export function testClaim({ test }: Kit): void {
     const runIds = newIds(3)
     const unused = [...runIds]
     const claimed = await stage.claim({ newRunId: () => unused.shift() as string })
-    assert.deepEqual(
+    assertSame(
       claimed.map(({ claim }) => claim.runId),
       runIds,
     )
@@ -99,14 +98,14 @@ export function testClaim({ test }: Kit): void {
       ['poem', 2],
       ['story', 1],
     ])
-    assert.deepEqual(await stage.claimIds({ types: handled }), [p1, s1, p2])
+    assertSame(await stage.claimIds({ types: handled }), [p1, s1, p2])
   })
 
   test('a type with no place left, and a request for none, take nothing', async (stage) => {
     await stage.enqueue(newJobs(2))
-    assert.deepEqual(await stage.changesNothing(() => stage.claim({ types: new Map([['story', 0]]) })), [])
-    assert.deepEqual(await stage.changesNothing(() => stage.claim({ types: new Map() })), [])
-    assert.deepEqual(await stage.changesNothing(() => stage.claim({ limit: 0 })), [])
+    assertSame(await stage.changesNothing(() => stage.claim({ types: new Map([['story', 0]]) })), [])
+    assertSame(await stage.changesNothing(() => stage.claim({ types: new Map() })), [])
+    assertSame(await stage.changesNothing(() => stage.claim({ limit: 0 })), [])
   })
 
   test('types of different priority are merged into one order', async (stage) => {
@@ -117,24 +116,24 @@ export function testClaim({ test }: Kit): void {
       newJob({ type: 'song', priority: 6 }),
       newJob({ type: 'story', priority: 5 }),
     ])
-    assert.deepEqual(await stage.claimIds({ limit: 4 }), ids.slice(0, 4))
+    assertSame(await stage.claimIds({ limit: 4 }), ids.slice(0, 4))
   })
 
   test('a delayed Job is claimed at its instant, not before', async (stage) => {
     const [jobId] = await stage.enqueue([newJob({ runAt: NOW + HOUR })])
-    assert.deepEqual(await stage.changesNothing(() => stage.claim({ now: NOW + HOUR - 1 })), [])
-    assert.deepEqual(await stage.claimIds({ now: NOW + HOUR }), [jobId])
+    assertSame(await stage.changesNothing(() => stage.claim({ now: NOW + HOUR - 1 })), [])
+    assertSame(await stage.claimIds({ now: NOW + HOUR }), [jobId])
   })
 
   test('a Job whose time is past when it comes is ready at once', async (stage) => {
     const [jobId] = await stage.enqueue([newJob({ runAt: NOW - HOUR })])
-    assert.deepEqual(await stage.claimIds(), [jobId])
+    assertSame(await stage.claimIds(), [jobId])
   })
 
   test('any number of delayed Jobs ahead hides no ready one', async (stage) => {
     await stage.enqueue(newJobs(500, { runAt: NOW + HOUR, priority: 1 }))
     const [ready] = await stage.enqueue([newJob()])
-    assert.deepEqual(await stage.claimIds(), [ready])
+    assertSame(await stage.claimIds(), [ready])
   })
 
   test('any number of Jobs can become due at once', async (stage) => {
@@ -143,7 +142,7 @@ export function testClaim({ test }: Kit): void {
     for (let round = 0; round < 20 && claimed.length < ids.length; round++) {
       claimed.push(...(await stage.claimIds({ now: NOW + HOUR })))
     }
-    assert.deepEqual(claimed.toSorted(), ids.toSorted())
+    assertSame(claimed.toSorted(), ids.toSorted())
   })
 
   test('the next due time is that of the delayed Job that is due first', async (stage) => {
@@ -165,22 +164,22 @@ export function testClaim({ test }: Kit): void {
     const retry = newRetry({ runAt: NOW + HOUR, counts })
     await stage.finish(job, { outcome: failed(), retry })
     assert.equal(await stage.store.nextDueAt(), NOW + HOUR)
-    assert.deepEqual(await stage.claim({ now: NOW + HOUR - SECOND }), [])
+    assertSame(await stage.claim({ now: NOW + HOUR - SECOND }), [])
     const again = await stage.claimOne({ now: NOW + HOUR })
     assert.equal(again.claim.jobId, retry.jobId)
     assert.equal(again.chainId, job.claim.jobId)
     assert.equal(again.attempt, 2)
-    assert.deepEqual(again.counts, counts)
-    assert.deepEqual(again.policy, job.policy)
-    assert.deepEqual(JSON.parse(again.params), JSON.parse(job.params))
+    assertSame(again.counts, counts)
+    assertSame(again.policy, job.policy)
+    assertSame(JSON.parse(again.params), JSON.parse(job.params))
   })
 
   test('a node that is not registered any more claims nothing', async (stage) => {
     const [queued] = await stage.enqueue([newJob()])
-    await stage.store.removeNode(stage.nodeId)
+    await stage.store.removeNode(stage.nodeId, NOW)
     // Nobody would look after a body there. Whether the store answers or throws is its own affair.
     const claimed = await stage.claim().catch(() => [])
-    assert.deepEqual(claimed, [])
-    assert.deepEqual(await stage.queue(), [queued])
+    assertSame(claimed, [])
+    assertSame(await stage.queue(), [queued])
   })
 }

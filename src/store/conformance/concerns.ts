@@ -1,6 +1,7 @@
 import { testBackup } from './backup.ts'
 import { testCancel } from './cancel.ts'
 import { testClaim } from './claim.ts'
+import { testClose } from './close.ts'
 import { testDamage } from './damage.ts'
 import { testEnqueue } from './enqueue.ts'
 import { testEnqueueWithin } from './enqueue-within.ts'
@@ -58,5 +59,6 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'prune', register: testPrune },
   { title: 'types and limits', register: testStoredTypesAndLimits },
   { title: 'backup', register: testBackup },
+  { title: 'close', register: testClose },
   { title: 'races', register: testRaces },
 ]

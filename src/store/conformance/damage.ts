@@ -3,6 +3,7 @@ import { NO_RETRIES_YET } from '../../domain/retry.ts'
 import type { Damage } from '../maintenance.ts'
 import { endOf, failed, HOUR, jobTaking, NOW, newId, newJob, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 export function testDamage({ test, testDamage }: Kit): void {
@@ -19,26 +20,29 @@ export function testDamage({ test, testDamage }: Kit): void {
     await stage.cancel(wanted.claim.jobId)
     await stage.finish(wanted, { outcome: failed(), retry: newRetry() })
     const last = await stage.start(newJob(), { now: NOW })
-    assert.deepEqual(await stage.changesNothing(() => stage.store.findDamage(10)), [])
+    assertSame(await stage.changesNothing(() => stage.store.findDamage(10)), [])
     await stage.cancel(last.claim.jobId, 'abort')
-    assert.deepEqual(await stage.store.findDamage(10), [])
+    assertSame(await stage.store.findDamage(10), [])
   })
 
-  test('repairs of what is not damaged are refused and change nothing', async (stage) => {
-    const running = await stage.start()
-    const retried = await stage.start()
-    await stage.finish(retried, { outcome: failed(), retry: newRetry() })
-    const done = await stage.start()
-    await stage.finish(done)
-    const [queued] = await stage.enqueue([newJob()])
-    for (const jobId of [running.claim.jobId, retried.claim.jobId, done.claim.jobId, queued, newId()]) {
-      await stage.changesNothing(async () => {
-        assert.equal(await repairRunningWithoutRun(stage, jobId), false)
-        assert.equal(await stage.store.repairRunningWithEndedRun(jobId), false)
-        assert.equal(await stage.store.repairMissingRetry({ jobId, retry: newRetry(), now: NOW }), false)
-      })
-    }
-  })
+  const repairs: Readonly<Record<string, (stage: Stage, jobId: string) => Promise<boolean>>> = {
+    repairRunningWithoutRun: (stage, jobId) => repairRunningWithoutRun(stage, jobId),
+    repairRunningWithEndedRun: ({ store }, jobId) => store.repairRunningWithEndedRun(jobId),
+    repairMissingRetry: ({ store }, jobId) => store.repairMissingRetry({ jobId, retry: newRetry(), now: NOW }),
+  }
+  for (const [name, repair] of Object.entries(repairs)) {
+    test(`${name} of what is not damaged is refused and changes nothing`, async (stage) => {
+      const running = await stage.start()
+      const retried = await stage.start()
+      await stage.finish(retried, { outcome: failed(), retry: newRetry({ runAt: NOW + HOUR }) })
+      const done = await stage.start()
+      await stage.finish(done)
+      const [queued] = await stage.enqueue([newJob()])
+      for (const jobId of [running.claim.jobId, retried.claim.jobId, done.claim.jobId, queued, newId()]) {
+        assert.equal(await stage.changesNothing(() => repair(stage, jobId)), false)
+      }
+    })
+  }
 
   testDamage('RUNNING without a Run: the Run is written as failed, and the retry with it', async (stage, damage) => {
     const { claim, policy } = await stage.start(jobTaking(['ink']))
@@ -47,17 +51,14 @@ export function testDamage({ test, testDamage }: Kit): void {
     const [runId, retry] = [newId(), newRetry({ runAt: NOW + SECOND })]
     assert.equal(await repairRunningWithoutRun(stage, claim.jobId, runId, retry), true)
     const { status, outcome, finishedAt } = await stage.job(claim.jobId)
-    assert.deepEqual(
-      { status, outcome, finishedAt },
-      { status: 'FINISHED', outcome: 'FAILED', finishedAt: NOW + SECOND },
-    )
+    assertSame({ status, outcome, finishedAt }, { status: 'FINISHED', outcome: 'FAILED', finishedAt: NOW + SECOND })
     const run = await stage.run(runId)
-    assert.deepEqual(
+    assertSame(
       [run.jobId, run.status, run.reason, run.error, run.willRetry],
       [claim.jobId, 'FAILED', 'crash', failed('crash').error, true],
     )
     await isWhole(stage)
-    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+    assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
     assert.equal(await stage.changesNothing(() => repairRunningWithoutRun(stage, claim.jobId)), false)
   })
 
@@ -65,9 +66,9 @@ export function testDamage({ test, testDamage }: Kit): void {
     const { claim } = await stage.start()
     await damage('running-without-run', claim.jobId)
     assert.equal(await repairRunningWithoutRun(stage, claim.jobId), true)
-    assert.deepEqual(await stage.queue(), [])
+    assertSame(await stage.queue(), [])
     const chain = await stage.store.findChain(claim.jobId, NOW)
-    assert.deepEqual([chain?.settled, chain?.outcome], [true, 'FAILED'])
+    assertSame([chain?.settled, chain?.outcome], [true, 'FAILED'])
     await isWhole(stage)
   })
 
@@ -77,9 +78,9 @@ export function testDamage({ test, testDamage }: Kit): void {
     await finds(stage, { kind: 'running-without-occupancy', job })
     const retry = newRetry()
     const result = await stage.finishAs(endOf(job, { outcome: failed('crash'), retry }))
-    assert.deepEqual(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
+    assertSame(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
     await isWhole(stage)
-    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+    assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
   })
 
   testDamage('RUNNING with a Run that has ended: the Job ends as its Run did', async (stage, damage) => {
@@ -89,11 +90,8 @@ export function testDamage({ test, testDamage }: Kit): void {
     const run = await stage.run(claim.runId)
     assert.equal(await stage.store.repairRunningWithEndedRun(claim.jobId), true)
     const { status, outcome, finishedAt } = await stage.job(claim.jobId)
-    assert.deepEqual(
-      { status, outcome, finishedAt },
-      { status: 'FINISHED', outcome: run.status, finishedAt: run.finishedAt },
-    )
-    assert.deepEqual(await stage.run(claim.runId), run)
+    assertSame({ status, outcome, finishedAt }, { status: 'FINISHED', outcome: run.status, finishedAt: run.finishedAt })
+    assertSame(await stage.run(claim.runId), run)
     await isWhole(stage)
     assert.equal(await stage.changesNothing(() => stage.store.repairRunningWithEndedRun(claim.jobId)), false)
   })
@@ -107,20 +105,34 @@ export function testDamage({ test, testDamage }: Kit): void {
     const retry = newRetry()
     assert.equal(await stage.store.repairMissingRetry({ jobId, retry, now: NOW + SECOND }), true)
     const { attempt, retryOf, chainId, counts } = await stage.job(retry.jobId)
-    assert.deepEqual(
+    assertSame(
       { attempt, retryOf, chainId, counts },
       { attempt: 2, retryOf: jobId, chainId: jobId, counts: retry.counts },
     )
     await isWhole(stage)
-    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+    assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
     const again = { jobId, retry: newRetry(), now: NOW }
     assert.equal(await stage.changesNothing(() => stage.store.repairMissingRetry(again)), false)
   })
 
-  testDamage('damage is found in pages', async (stage, damage) => {
-    for (let count = 0; count < 3; count++) {
+  testDamage('a repair that settles the chain frees its business key', async (stage, damage) => {
+    for (const kind of ['running-without-run', 'running-with-ended-run'] as const) {
+      const { claim } = await stage.start(newJob({ businessKey: kind }))
+      await damage(kind, claim.jobId)
+      const repaired =
+        kind === 'running-without-run'
+          ? await repairRunningWithoutRun(stage, claim.jobId)
+          : await stage.store.repairRunningWithEndedRun(claim.jobId)
+      assert.equal(repaired, true)
+      const [next] = await stage.enqueue([newJob({ businessKey: kind })])
+      await stage.cancel(next)
+    }
+  })
+
+  testDamage('damage is found as far as asked, of all kinds together', async (stage, damage) => {
+    for (const kind of ['running-without-run', 'running-without-occupancy', 'running-with-ended-run'] as const) {
       const { claim } = await stage.start()
-      await damage('running-without-run', claim.jobId)
+      await damage(kind, claim.jobId)
     }
     assert.equal((await stage.store.findDamage(2)).length, 2)
     assert.equal((await stage.store.findDamage(10)).length, 3)
@@ -128,12 +140,12 @@ export function testDamage({ test, testDamage }: Kit): void {
 }
 
 async function finds(stage: Stage, expected: Damage): Promise<void> {
-  assert.deepEqual(await stage.changesNothing(() => stage.store.findDamage(10)), [expected])
+  assertSame(await stage.changesNothing(() => stage.store.findDamage(10)), [expected])
 }
 
 async function isWhole(stage: Stage): Promise<void> {
-  assert.deepEqual(await stage.store.findDamage(10), [])
-  assert.deepEqual(await stage.occupants(), [])
+  assertSame(await stage.store.findDamage(10), [])
+  assertSame(await stage.occupants(), [])
 }
 
 function repairRunningWithoutRun(

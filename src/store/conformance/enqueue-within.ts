@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { asQueued, NOW, newJob, newJobs } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testEnqueueWithin({ testTransaction }: Kit): void {
   testTransaction('Jobs exist when the caller has committed', async (stage, within) => {
@@ -8,13 +9,13 @@ export function testEnqueueWithin({ testTransaction }: Kit): void {
     const jobs = [newJob(), newJob()] as const
     await within('commit', async (transaction) => {
       const result = await stage.store.enqueueJobsWithin(transaction, jobs, NOW)
-      assert.deepEqual(result, { kind: 'enqueued', items: jobs.map(({ jobId }) => ({ kind: 'created', jobId })) })
+      assertSame(result, { kind: 'enqueued', items: jobs.map(({ jobId }) => ({ kind: 'created', jobId })) })
     })
     const ids = jobs.map(({ jobId }) => jobId)
-    assert.deepEqual(await stage.queue(), [...before, ...ids])
+    assertSame(await stage.queue(), [...before, ...ids])
     const stored = await stage.job(jobs[0].jobId)
-    assert.deepEqual(stored, asQueued(jobs[0], stored.position))
-    assert.deepEqual(await stage.claimIds(), [...before, ...ids])
+    assertSame(stored, asQueued(jobs[0], stored.position))
+    assertSame(await stage.claimIds(), [...before, ...ids])
   })
 
   testTransaction('nothing exists when the caller rolls back', async (stage, within) => {
@@ -39,13 +40,13 @@ export function testEnqueueWithin({ testTransaction }: Kit): void {
         [...refused, newJob({ businessKey: 'taken' })],
         NOW,
       )
-      assert.deepEqual(result, {
+      assertSame(result, {
         kind: 'refused',
         conflict: { kind: 'business-key-taken', index: 1, jobId: holder },
       })
       await stage.store.enqueueJobsWithin(transaction, accepted, NOW)
     })
-    assert.deepEqual(await stage.queue(), [holder, ...accepted.map(({ jobId }) => jobId)])
+    assertSame(await stage.queue(), [holder, ...accepted.map(({ jobId }) => jobId)])
   })
 
   testTransaction('what was enqueued within is an event like any other', async (stage, within) => {
@@ -56,6 +57,6 @@ export function testEnqueueWithin({ testTransaction }: Kit): void {
     })
     const rows = await stage.store.readEvents(last, 10)
     const seen = rows.flatMap(({ transitions }) => transitions.map(({ kind, jobId }) => ({ kind, jobId })))
-    assert.deepEqual(seen, [{ kind: 'job.queued', jobId: job.jobId }])
+    assertSame(seen, [{ kind: 'job.queued', jobId: job.jobId }])
   })
 }

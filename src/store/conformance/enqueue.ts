@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { PRIORITY_MAX, PRIORITY_MIN } from '../../domain/job.ts'
 import { PARAMS_BYTES_MAX } from '../../domain/json.ts'
-import { asQueued, HOUR, NOW, newJob, newJobs, newPolicy } from './fixtures.ts'
+import { asQueued, HOUR, jobTaking, NOW, newJob, newJobs, newPolicy } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testEnqueue({ test, testReopened }: Kit): void {
   test('a Job is QUEUED with everything it was given', async (stage) => {
@@ -19,14 +20,14 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     })
     await stage.enqueue([job])
     const stored = await stage.job(job.jobId)
-    assert.deepEqual(stored, asQueued(job, stored.position))
+    assertSame(stored, asQueued(job, stored.position))
   })
 
   test('a Job without anything optional reads back as such', async (stage) => {
     const job = newJob({ params: 'null' })
     await stage.enqueue([job])
     const stored = await stage.job(job.jobId)
-    assert.deepEqual(stored, asQueued(job, stored.position))
+    assertSame(stored, asQueued(job, stored.position))
     assert.ok(Number.isSafeInteger(stored.position))
   })
 
@@ -34,19 +35,19 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     const job = newJob({ runAt: NOW + HOUR })
     await stage.enqueue([job])
     const stored = await stage.job(job.jobId)
-    assert.deepEqual(stored, asQueued(job, stored.position))
+    assertSame(stored, asQueued(job, stored.position))
     assert.equal((await stage.job(job.jobId, NOW + HOUR - 1)).hold, 'delayed')
     assert.equal((await stage.job(job.jobId, NOW + HOUR)).hold, null)
   })
 
   test('a list is accepted in its order', async (stage) => {
     const ids = await stage.enqueue(newJobs(50))
-    assert.deepEqual(await stage.queue(), ids)
+    assertSame(await stage.queue(), ids)
   })
 
   test('an empty list is accepted, and nothing happens', async (stage) => {
     const result = await stage.changesNothing(() => stage.store.enqueueJobs([], NOW))
-    assert.deepEqual(result, { kind: 'enqueued', items: [] })
+    assertSame(result, { kind: 'enqueued', items: [] })
   })
 
   test('the smallest and the largest priority are kept', async (stage) => {
@@ -54,7 +55,7 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     await stage.enqueue([low, high])
     assert.equal((await stage.job(low.jobId)).priority, PRIORITY_MIN)
     assert.equal((await stage.job(high.jobId)).priority, PRIORITY_MAX)
-    assert.deepEqual(await stage.queue(), [high.jobId, low.jobId])
+    assertSame(await stage.queue(), [high.jobId, low.jobId])
   })
 
   test('params as large as allowed are kept', async (stage) => {
@@ -71,7 +72,7 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     const refused = await stage.changesNothing(() =>
       stage.store.enqueueJobs([...list, newJob({ businessKey: 'taken' })], NOW),
     )
-    assert.deepEqual(refused, {
+    assertSame(refused, {
       kind: 'refused',
       conflict: { kind: 'business-key-taken', index: 2, jobId: holder },
     })
@@ -86,7 +87,10 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     assert.equal(queue.length, 120)
     for (const list of lists) {
       const places = list.map(({ jobId }) => queue.indexOf(jobId))
-      assert.deepEqual(places, places.toSorted((a, b) => a - b))
+      assertSame(
+        places,
+        places.toSorted((a, b) => a - b),
+      )
     }
   })
 
@@ -103,14 +107,23 @@ export function testEnqueue({ test, testReopened }: Kit): void {
   test('a Job id that exists already fails its own call, and no concurrent one', async (stage) => {
     const first = newJob({ name: 'the first' })
     await stage.enqueue([first])
-    const jobs = [newJob(), newJob(), newJob({ jobId: first.jobId, name: 'the second' }), newJob()]
+    // Types and policies that are new in this very moment, so that a store that remembers them must not remember wrongly.
+    const [poem, song] = [
+      newJob({ type: 'poem', policy: newPolicy({ timeoutMs: 1 }) }),
+      jobTaking(['ink'], { type: 'song' }),
+    ]
+    const jobs = [poem, newJob({ jobId: first.jobId, name: 'the second' }), song]
     const results = await Promise.allSettled(jobs.map((job) => stage.enqueue([job])))
-    assert.deepEqual(
+    assertSame(
       results.map(({ status }) => status),
-      ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+      ['fulfilled', 'rejected', 'fulfilled'],
     )
     assert.equal((await stage.job(first.jobId)).name, 'the first')
-    assert.equal((await stage.queue()).length, 4)
+    for (const job of [poem, song]) {
+      const stored = await stage.job(job.jobId)
+      assertSame(stored, asQueued(job, stored.position))
+    }
+    assert.equal((await stage.queue()).length, 3)
   })
 
   test('a text with U+0000 is kept as it is or fails its own call, and no concurrent one', async (stage) => {
@@ -129,8 +142,8 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     await stage.enqueue([job])
     const stored = await stage.job(job.jobId)
     const reopened = await reopen()
-    assert.deepEqual(await reopened.job(job.jobId), stored)
-    assert.deepEqual(await reopened.queue(), [job.jobId])
+    assertSame(await reopened.job(job.jobId), stored)
+    assertSame(await reopened.queue(), [job.jobId])
     const again = await reopened.store.enqueueJobs([newJob({ businessKey: 'b' })], NOW)
     assert.equal(again.kind, 'refused')
   })

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
-import { completed, endOf, failed, HOUR, logLines, NO_REPORT, NOW, newJob, newNode, newRetry, SECOND } from './fixtures.ts'
+import {
+  completed,
+  endOf,
+  failed,
+  HOUR,
+  logLines,
+  NO_REPORT,
+  NOW,
+  newJob,
+  newNode,
+  newRetry,
+  SECOND,
+} from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testFinishFence({ test }: Kit): void {
   test('a second, different outcome changes nothing and is told the first', async (stage) => {
@@ -9,7 +22,7 @@ export function testFinishFence({ test }: Kit): void {
     const result = await stage.changesNothing(() =>
       stage.finish(job, { outcome: failed(), retry: newRetry(), report: { ...NO_REPORT, logs: logLines(2) } }),
     )
-    assert.deepEqual(result, { kind: 'already-finished', status: 'COMPLETED', reason: null })
+    assertSame(result, { kind: 'already-finished', status: 'COMPLETED', reason: null })
   })
 
   test('a late finish after recovery changes nothing: no result, no follow-up, no log line', async (stage) => {
@@ -23,7 +36,7 @@ export function testFinishFence({ test }: Kit): void {
       report: { progress: { fraction: 1, message: null }, logs: logLines(3), artifacts: [], logsDropped: 0 },
     })
     const result = await stage.changesNothing(() => stage.finishAs(late))
-    assert.deepEqual(result, { kind: 'already-finished', status: 'FAILED', reason: 'crash' })
+    assertSame(result, { kind: 'already-finished', status: 'FAILED', reason: 'crash' })
   })
 
   test('a late finish cannot touch the retry that executes now', async (stage) => {
@@ -55,19 +68,19 @@ export function testFinishFence({ test }: Kit): void {
     const retry = newRetry()
     const end = endOf(job, { outcome: failed(), retry })
     const expected = { kind: 'finished', retryJobId: retry.jobId, followUps: [] }
-    assert.deepEqual(await stage.finishAs(end), expected)
-    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(end)), expected)
+    assertSame(await stage.finishAs(end), expected)
+    assertSame(await stage.changesNothing(() => stage.finishAs(end)), expected)
     const second = await stage.claimOne({ now: NOW + SECOND })
-    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(end)), expected)
+    assertSame(await stage.changesNothing(() => stage.finishAs(end)), expected)
     await stage.finish(second)
-    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(end)), expected)
+    assertSame(await stage.changesNothing(() => stage.finishAs(end)), expected)
   })
 
   test('the same finish twice in one list is written once', async (stage) => {
     const job = await stage.start()
     const end = endOf(job, { outcome: failed(), retry: newRetry() })
     const results = await stage.store.finishRuns([end, end])
-    assert.deepEqual(results[1], results[0])
+    assertSame(results[1], results[0])
     assert.equal((await stage.store.findChain(job.claim.jobId, NOW))?.items.length, 2)
   })
 
@@ -75,7 +88,7 @@ export function testFinishFence({ test }: Kit): void {
     const job = await stage.start()
     const [first, second] = await stage.store.finishRuns([endOf(job), endOf(job, { outcome: failed() })])
     assert.equal(first?.kind, 'finished')
-    assert.deepEqual(second, { kind: 'already-finished', status: 'COMPLETED', reason: null })
+    assertSame(second, { kind: 'already-finished', status: 'COMPLETED', reason: null })
   })
 
   test('what another node ended is not mine, although it says the same', async (stage) => {
@@ -85,11 +98,19 @@ export function testFinishFence({ test }: Kit): void {
     const byOne = endOf(job, { by: one.nodeId, outcome: failed('crash'), retry: newRetry() })
     const byTwo = endOf(job, { by: two.nodeId, outcome: failed('crash'), retry: newRetry() })
     assert.equal((await stage.finishAs(byOne)).kind, 'finished')
-    assert.deepEqual(await stage.changesNothing(() => stage.finishAs(byTwo)), {
+    assertSame(await stage.changesNothing(() => stage.finishAs(byTwo)), {
       kind: 'already-finished',
       status: 'FAILED',
       reason: 'crash',
     })
+  })
+
+  test('a finish of a Run that was pruned since is answered as one that has ended', async (stage) => {
+    const job = await stage.start()
+    await stage.finish(job, { outcome: failed('timeout') })
+    await stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
+    const late = await stage.changesNothing(() => stage.finish(job, { followUps: [newJob()] }))
+    assertSame(late, { kind: 'already-finished', status: null, reason: null })
   })
 
   test('many who finish the same Run at once: one wins, the others are told so', async (stage) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { RESULT_BYTES_MAX } from '../../domain/json.ts'
 import { completed, endOf, failed, NOW, newJobs, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testFinish({ test, testReopened }: Kit): void {
   test('COMPLETED ends the Run and the Job and frees the place', async (stage) => {
@@ -9,14 +10,14 @@ export function testFinish({ test, testReopened }: Kit): void {
     const [before, running] = [await stage.job(job.claim.jobId), await stage.run(job.claim.runId)]
     const outcome = { ...completed({ pages: [1, { two: 'ü' }], done: true }), exitCode: 0 }
     const result = await stage.finish(job, { outcome, finishedAt: NOW + 7 * SECOND })
-    assert.deepEqual(result, { kind: 'finished', retryJobId: null, followUps: [] })
-    assert.deepEqual(await stage.job(job.claim.jobId), {
+    assertSame(result, { kind: 'finished', retryJobId: null, followUps: [] })
+    assertSame(await stage.job(job.claim.jobId), {
       ...before,
       status: 'FINISHED',
       outcome: 'COMPLETED',
       finishedAt: NOW + 7 * SECOND,
     })
-    assert.deepEqual(await stage.run(job.claim.runId), {
+    assertSame(await stage.run(job.claim.runId), {
       ...running,
       status: 'COMPLETED',
       finishedAt: NOW + 7 * SECOND,
@@ -24,22 +25,22 @@ export function testFinish({ test, testReopened }: Kit): void {
       result: { pages: [1, { two: 'ü' }], done: true },
       exitCode: 0,
     })
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
   })
 
   test('FAILED keeps reason, error and stack', async (stage) => {
     const job = await stage.start()
     const [before, running] = [await stage.job(job.claim.jobId), await stage.run(job.claim.runId)]
     const outcome = { ...failed('result-too-large'), exitCode: 3 }
-    assert.deepEqual(await stage.finish(job, { outcome }), { kind: 'finished', retryJobId: null, followUps: [] })
-    assert.deepEqual(await stage.job(job.claim.jobId), {
+    assertSame(await stage.finish(job, { outcome }), { kind: 'finished', retryJobId: null, followUps: [] })
+    assertSame(await stage.job(job.claim.jobId), {
       ...before,
       status: 'FINISHED',
       outcome: 'FAILED',
       finishedAt: NOW + SECOND,
     })
     const { error, stack, exitCode } = outcome
-    assert.deepEqual(await stage.run(job.claim.runId), {
+    assertSame(await stage.run(job.claim.runId), {
       ...running,
       status: 'FAILED',
       reason: 'result-too-large',
@@ -49,14 +50,14 @@ export function testFinish({ test, testReopened }: Kit): void {
       stack,
       exitCode,
     })
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
   })
 
   test('FAILED as `cancelled` makes the Job CANCELLED', async (stage) => {
     const job = await stage.start()
     const before = await stage.job(job.claim.jobId)
     await stage.finish(job, { outcome: failed('cancelled') })
-    assert.deepEqual(await stage.job(job.claim.jobId), {
+    assertSame(await stage.job(job.claim.jobId), {
       ...before,
       status: 'CANCELLED',
       outcome: 'FAILED',
@@ -71,7 +72,7 @@ export function testFinish({ test, testReopened }: Kit): void {
     const job = await stage.start()
     await stage.finish(job, { outcome: skipped('no news') })
     const { status, outcome } = await stage.job(job.claim.jobId)
-    assert.deepEqual({ status, outcome }, { status: 'FINISHED', outcome: 'SKIPPED' })
+    assertSame({ status, outcome }, { status: 'FINISHED', outcome: 'SKIPPED' })
     const run = await stage.run(job.claim.runId)
     assert.equal(run.status, 'SKIPPED')
     assert.equal(run.reason, null)
@@ -83,13 +84,13 @@ export function testFinish({ test, testReopened }: Kit): void {
     const jobs = [await stage.start(), await stage.start(), await stage.start()] as const
     await stage.finish(jobs[1], { outcome: failed() })
     const results = await stage.store.finishRuns(jobs.map((job) => endOf(job)))
-    assert.deepEqual(results, [
+    assertSame(results, [
       { kind: 'finished', retryJobId: null, followUps: [] },
       { kind: 'already-finished', status: 'FAILED', reason: 'error' },
       { kind: 'finished', retryJobId: null, followUps: [] },
     ])
     for (const job of [jobs[0], jobs[2]]) assert.equal((await stage.run(job.claim.runId)).status, 'COMPLETED')
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
   })
 
   test('concurrent finishes all count', async (stage) => {
@@ -97,14 +98,14 @@ export function testFinish({ test, testReopened }: Kit): void {
     const jobs = await stage.claim()
     const results = await Promise.all(jobs.map((job) => stage.finish(job)))
     assert.ok(results.every(({ kind }) => kind === 'finished'))
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
     const { items } = await stage.store.listRuns({ limit: 100, status: 'COMPLETED' })
     assert.equal(items.length, 30)
   })
 
   test('an empty list ends nothing', async (stage) => {
     await stage.start()
-    assert.deepEqual(await stage.changesNothing(() => stage.store.finishRuns([])), [])
+    assertSame(await stage.changesNothing(() => stage.store.finishRuns([])), [])
   })
 
   test('a result as large as allowed is kept', async (stage) => {
@@ -118,7 +119,7 @@ export function testFinish({ test, testReopened }: Kit): void {
     const job = await stage.start()
     await stage.finish(job, { outcome: completed(null) })
     const { status, result } = await stage.run(job.claim.runId)
-    assert.deepEqual({ status, result }, { status: 'COMPLETED', result: null })
+    assertSame({ status, result }, { status: 'COMPLETED', result: null })
   })
 
   testReopened('what was finished is finished after the store was closed and opened again', async (stage, reopen) => {
@@ -126,7 +127,7 @@ export function testFinish({ test, testReopened }: Kit): void {
     await stage.finish(job)
     const [ended, run] = [await stage.job(job.claim.jobId), await stage.run(job.claim.runId)]
     const reopened = await reopen()
-    assert.deepEqual(await reopened.job(job.claim.jobId), ended)
-    assert.deepEqual(await reopened.run(job.claim.runId), run)
+    assertSame(await reopened.job(job.claim.jobId), ended)
+    assertSame(await reopened.run(job.claim.runId), run)
   })
 }

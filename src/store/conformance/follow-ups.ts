@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { asQueued, failed, HOUR, NOW, newJob, newRetry, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testFollowUps({ test }: Kit): void {
   test('follow-ups are queued together with a COMPLETED outcome', async (stage) => {
@@ -8,7 +9,7 @@ export function testFollowUps({ test }: Kit): void {
     const [waiting] = await stage.enqueue([newJob()])
     const [poem, later] = [newJob({ type: 'poem', name: 'An ode' }), newJob({ runAt: NOW + HOUR })] as const
     const result = await stage.finish(claimed, { followUps: [poem, later] })
-    assert.deepEqual(result, {
+    assertSame(result, {
       kind: 'finished',
       retryJobId: null,
       followUps: [
@@ -16,10 +17,10 @@ export function testFollowUps({ test }: Kit): void {
         { kind: 'created', jobId: later.jobId },
       ],
     })
-    assert.deepEqual(await stage.queue(), [waiting, poem.jobId, later.jobId])
+    assertSame(await stage.queue(), [waiting, poem.jobId, later.jobId])
     for (const job of [poem, later]) {
-      const stored = await stage.job(job.jobId)
-      assert.deepEqual(stored, asQueued(job, stored.position, NOW + SECOND))
+      const stored = await stage.job(job.jobId, NOW + SECOND)
+      assertSame(stored, asQueued(job, stored.position, NOW + SECOND))
     }
   })
 
@@ -28,7 +29,7 @@ export function testFollowUps({ test }: Kit): void {
       const claimed = await stage.start()
       const result = await stage.finish(claimed, { outcome, followUps: [newJob()] })
       assert.equal(result.kind, 'finished')
-      assert.deepEqual(await stage.queue(), [])
+      assertSame(await stage.queue(), [])
     }
   })
 
@@ -37,7 +38,7 @@ export function testFollowUps({ test }: Kit): void {
     const [holder] = await stage.enqueue([newJob({ businessKey: 'taken' })])
     const [first, dropped, last] = [newJob(), newJob({ businessKey: 'taken' }), newJob()] as const
     const result = await stage.finish(claimed, { followUps: [first, dropped, last] })
-    assert.deepEqual(result, {
+    assertSame(result, {
       kind: 'finished',
       retryJobId: null,
       followUps: [
@@ -47,7 +48,15 @@ export function testFollowUps({ test }: Kit): void {
       ],
     })
     assert.equal((await stage.run(claimed.claim.runId)).status, 'COMPLETED')
-    assert.deepEqual(await stage.queue(), [holder, first.jobId, last.jobId])
+    assertSame(await stage.queue(), [holder, first.jobId, last.jobId])
+  })
+
+  test('a follow-up may take the business key that this very finish frees', async (stage) => {
+    const claimed = await stage.start(newJob({ businessKey: 'daily' }))
+    const next = newJob({ businessKey: 'daily' })
+    const result = await stage.finish(claimed, { followUps: [next] })
+    assert.equal(result.kind, 'finished')
+    assertSame(result.followUps, [{ kind: 'created', jobId: next.jobId }])
   })
 
   test('a follow-up whose idempotency key was used is answered with the first Job', async (stage) => {
@@ -55,12 +64,12 @@ export function testFollowUps({ test }: Kit): void {
     const claimed = await stage.start()
     const [first] = await stage.enqueue([newJob({ idempotency })])
     const result = await stage.finish(claimed, { followUps: [newJob({ idempotency })] })
-    assert.deepEqual(result, {
+    assertSame(result, {
       kind: 'finished',
       retryJobId: null,
       followUps: [{ kind: 'existing', jobId: first, pruned: false }],
     })
-    assert.deepEqual(await stage.queue(), [first])
+    assertSame(await stage.queue(), [first])
   })
 
   test('a follow-up whose idempotency key was used for something else is dropped', async (stage) => {
@@ -69,8 +78,8 @@ export function testFollowUps({ test }: Kit): void {
     const followUp = newJob({ idempotency: { key: 'k', fingerprint: 'f2' } })
     const result = await stage.finish(claimed, { followUps: [followUp] })
     assert.equal(result.kind, 'finished')
-    assert.deepEqual(result.followUps, [{ kind: 'dropped', jobId: followUp.jobId }])
-    assert.deepEqual(await stage.queue(), [first])
+    assertSame(result.followUps, [{ kind: 'dropped', jobId: followUp.jobId }])
+    assertSame(await stage.queue(), [first])
   })
 
   test('follow-ups of a late finish are not written', async (stage) => {
@@ -85,6 +94,6 @@ export function testFollowUps({ test }: Kit): void {
     await stage.cancel(claimed.claim.jobId)
     const followUp = newJob()
     await stage.finish(claimed, { followUps: [followUp] })
-    assert.deepEqual(await stage.queue(), [followUp.jobId])
+    assertSame(await stage.queue(), [followUp.jobId])
   })
 }

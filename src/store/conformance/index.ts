@@ -41,7 +41,11 @@ function register<Database>(
   const note = noteOf(factory, test, deviation)
   runner.it(note === null ? test.title : `${test.title} (${note})`, { skip: note !== null }, async () => {
     const database = await factory.create()
-    await test.body(factory, database).finally(() => factory.remove(database))
+    try {
+      await test.body(factory, database)
+    } finally {
+      await factory.remove(database)
+    }
   })
 }
 
@@ -63,7 +67,8 @@ function fullName(test: ConformanceTest): string {
 /** A deviation without a reason says nothing, and one from a test that does not exist hides what its author believes. */
 function refuseBadDeviations(deviations: Readonly<Record<string, string>>, names: ReadonlySet<string>): void {
   for (const [name, reason] of Object.entries(deviations)) {
-    if (!names.has(name)) throw new Error(`Expected a deviation to name a test as \`concern > title\`, got \`${name}\`.`)
+    if (!names.has(name))
+      throw new Error(`Expected a deviation to name a test as \`concern > title\`, got \`${name}\`.`)
     if (reason.trim() === '') throw new Error(`Expected a reason for the deviation \`${name}\`, got none.`)
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { EnqueueResult } from '../jobs.ts'
 import { failed, HOUR, NOW, newId, newJob, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 export function testIdempotencyKeys({ test }: Kit): void {
@@ -10,20 +11,20 @@ export function testIdempotencyKeys({ test }: Kit): void {
   test('the same key and fingerprint are answered with the first Job', async (stage) => {
     const [first] = await stage.enqueue([request()])
     const again = await stage.changesNothing(() => stage.store.enqueueJobs([request()], NOW + HOUR))
-    assert.deepEqual(again, { kind: 'enqueued', items: [{ kind: 'existing', jobId: first, pruned: false }] })
+    assertSame(again, { kind: 'enqueued', items: [{ kind: 'existing', jobId: first, pruned: false }] })
   })
 
   test('the same key with another fingerprint is refused, naming the first Job', async (stage) => {
     const [first] = await stage.enqueue([request()])
     const again = await stage.changesNothing(() => stage.store.enqueueJobs([newJob(), request('f2')], NOW))
-    assert.deepEqual(again, refusal('idempotency-key-reused', 1, first))
+    assertSame(again, refusal('idempotency-key-reused', 1, first))
   })
 
   test('a key is kept when its Job has ended', async (stage) => {
     const job = await stage.start(request())
     await stage.finish(job)
     const again = await stage.changesNothing(() => stage.store.enqueueJobs([request()], NOW))
-    assert.deepEqual(again, {
+    assertSame(again, {
       kind: 'enqueued',
       items: [{ kind: 'existing', jobId: job.claim.jobId, pruned: false }],
     })
@@ -35,17 +36,17 @@ export function testIdempotencyKeys({ test }: Kit): void {
     await stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
     assert.equal(await stage.store.findJob(job.claim.jobId, NOW), null)
     const again = await stage.changesNothing(() => stage.store.enqueueJobs([request()], NOW))
-    assert.deepEqual(again, { kind: 'enqueued', items: [{ kind: 'existing', jobId: job.claim.jobId, pruned: true }] })
+    assertSame(again, { kind: 'enqueued', items: [{ kind: 'existing', jobId: job.claim.jobId, pruned: true }] })
     const other = await stage.changesNothing(() => stage.store.enqueueJobs([request('f2')], NOW))
-    assert.deepEqual(other, refusal('idempotency-key-reused', 0, job.claim.jobId))
+    assertSame(other, refusal('idempotency-key-reused', 0, job.claim.jobId))
   })
 
   test('a key that comes twice in one list makes one Job', async (stage) => {
     const [first, second] = [request(), request()]
     const result = await stage.store.enqueueJobs([first, newJob(), second], NOW)
     assert.equal(result.kind, 'enqueued')
-    assert.deepEqual(result.items[0], { kind: 'created', jobId: first.jobId })
-    assert.deepEqual(result.items[2], { kind: 'existing', jobId: first.jobId, pruned: false })
+    assertSame(result.items[0], { kind: 'created', jobId: first.jobId })
+    assertSame(result.items[2], { kind: 'existing', jobId: first.jobId, pruned: false })
     assert.equal((await stage.queue()).length, 2)
   })
 
@@ -53,7 +54,7 @@ export function testIdempotencyKeys({ test }: Kit): void {
     const both = () => newJob({ businessKey: 'b', idempotency: { key: 'k', fingerprint: 'f' } })
     const [first] = await stage.enqueue([both()])
     const again = await stage.changesNothing(() => stage.store.enqueueJobs([both()], NOW))
-    assert.deepEqual(again, { kind: 'enqueued', items: [{ kind: 'existing', jobId: first, pruned: false }] })
+    assertSame(again, { kind: 'enqueued', items: [{ kind: 'existing', jobId: first, pruned: false }] })
   })
 }
 
@@ -135,7 +136,7 @@ export function testBusinessKeys({ test }: Kit): void {
     const result = await stage.changesNothing(() =>
       stage.store.retryByHand({ by, newJobId: newId(), priority: null, now: NOW + HOUR }),
     )
-    assert.deepEqual(result, { kind: 'business-key-taken', jobId: second })
+    assertSame(result, { kind: 'business-key-taken', jobId: second })
   })
 
   /** When the chain has one Job, the conflict names it; with retries, any of them may be meant. */
@@ -147,6 +148,6 @@ export function testBusinessKeys({ test }: Kit): void {
   }
 }
 
-function refusal(kind: 'idempotency-key-reused', index: number, jobId: string | undefined): EnqueueResult {
+function refusal(kind: 'idempotency-key-reused', index: number, jobId: string): EnqueueResult {
   return { kind: 'refused', conflict: { kind, index, jobId: jobId } }
 }

@@ -1,4 +1,5 @@
 import type { Damage } from '../maintenance.ts'
+import type { Store } from '../store.ts'
 import type { StoreFactory, TransactionEnd, TransactionWork } from './factory.ts'
 import { type Stage, takeStage } from './stage.ts'
 
@@ -40,7 +41,7 @@ export function collectTests(concern: string, register: (kit: Kit) => void): Con
     testReopened: (title, body) =>
       add(title, 'openAnother', (stage, props) =>
         body(stage, async () => {
-          await props.close(stage)
+          await props.close(stage.store)
           return props.openAnother()
         }),
       ),
@@ -56,15 +57,18 @@ export function collectTests(concern: string, register: (kit: Kit) => void): Con
 type Act = (stage: Stage, props: Props<unknown>) => Promise<void>
 
 async function perform<Database>(props: Props<Database>, act: Act): Promise<void> {
-  const stage = await props.open()
-  await act(stage, props as Props<unknown>).finally(() => props.closeAll())
+  try {
+    await act(await props.open(), props as Props<unknown>)
+  } finally {
+    await props.closeAll()
+  }
 }
 
 /** The database of one test, and what was opened on it. */
 class Props<Database> {
   readonly #factory: StoreFactory<Database>
   readonly #database: Database
-  readonly #opened = new Set<Stage>()
+  readonly #opened = new Set<Store>()
 
   constructor(factory: StoreFactory<Database>, database: Database) {
     this.#factory = factory
@@ -72,15 +76,15 @@ class Props<Database> {
   }
 
   async open(): Promise<Stage> {
-    return this.#keep(await takeStage(await this.#factory.open(this.#database)))
+    return this.#stageOn(await this.#factory.open(this.#database))
   }
 
   async openAnother(): Promise<Stage> {
-    return this.#keep(await takeStage(await this.#hook('openAnother')(this.#database)))
+    return this.#stageOn(await this.#hook('openAnother')(this.#database))
   }
 
   async openBackup(of: Stage): Promise<Stage> {
-    return this.#keep(await takeStage(await this.#hook('openBackup')(this.#database, of.store)))
+    return this.#stageOn(await this.#hook('openBackup')(this.#database, of.store))
   }
 
   withTransaction(work: TransactionWork, end: TransactionEnd): Promise<void> {
@@ -91,18 +95,18 @@ class Props<Database> {
     return this.#hook('damage')(this.#database, kind, jobId)
   }
 
-  async close(stage: Stage): Promise<void> {
-    this.#opened.delete(stage)
-    await stage.store.close()
+  async close(store: Store): Promise<void> {
+    this.#opened.delete(store)
+    await store.close()
   }
 
   async closeAll(): Promise<void> {
-    for (const stage of this.#opened) await this.close(stage)
+    for (const store of this.#opened) await this.close(store)
   }
 
-  #keep(stage: Stage): Stage {
-    this.#opened.add(stage)
-    return stage
+  #stageOn(store: Store): Promise<Stage> {
+    this.#opened.add(store)
+    return takeStage(store)
   }
 
   #hook<Name extends Hook>(name: Name): NonNullable<StoreFactory<Database>[Name]> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { RUNNING_LIMIT, resourceLimit, typeLimit } from '../../domain/limits.ts'
 import { failed, jobTaking, newJob, newJobs } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 export function testLimits({ test, testShared }: Kit): void {
@@ -14,29 +15,29 @@ export function testLimits({ test, testShared }: Kit): void {
     await stage.store.setLimit(RUNNING_LIMIT, 2)
     const [a, b, c] = await stage.enqueue([newJob(), newJob({ type: 'poem' }), newJob()])
     const [first] = await stage.claim()
-    assert.deepEqual(await stage.occupants(), [a, b])
-    assert.deepEqual(await stage.changesNothing(() => stage.claim()), [])
+    assertSame(await stage.occupants(), [a, b])
+    assertSame(await stage.changesNothing(() => stage.claim()), [])
     await stage.finish(first as never)
-    assert.deepEqual(await stage.claimIds(), [c])
+    assertSame(await stage.claimIds(), [c])
   })
 
   test('`type:` limits the bodies of a type and no other', async (stage) => {
     await stage.store.setLimit(typeLimit('poem'), 1)
     const poem = () => newJob({ type: 'poem' })
     const [p1, , s1] = await stage.enqueue([poem(), poem(), newJob(), newJob()])
-    assert.deepEqual(await stage.claimIds({ limit: 2 }), [p1, s1])
+    assertSame(await stage.claimIds({ limit: 2 }), [p1, s1])
     const [s2] = await stage.claimIds()
     assert.equal((await stage.job(s2 as string)).type, 'story')
-    assert.deepEqual(await stage.changesNothing(() => stage.claim()), [])
+    assertSame(await stage.changesNothing(() => stage.claim()), [])
   })
 
   test('a resource whose limit was never stored has one permit', async (stage) => {
     const [a, b] = await stage.enqueue([jobTaking(['ink']), jobTaking(['ink'])])
     const first = await stage.claimOne()
     assert.equal(first.claim.jobId, a)
-    assert.deepEqual(await stage.changesNothing(() => stage.claim()), [])
+    assertSame(await stage.changesNothing(() => stage.claim()), [])
     await stage.finish(first)
-    assert.deepEqual(await stage.claimIds(), [b])
+    assertSame(await stage.claimIds(), [b])
   })
 
   test('a resource has as many permits as its limit says', async (stage) => {
@@ -44,12 +45,12 @@ export function testLimits({ test, testShared }: Kit): void {
     await stage.enqueue(Array.from({ length: 5 }, () => jobTaking(['ink'])))
     assert.equal((await stage.claim({ limit: 2 })).length, 2)
     assert.equal((await stage.claim()).length, 1)
-    assert.deepEqual(await stage.claim(), [])
+    assertSame(await stage.claim(), [])
   })
 
   test('Jobs of different types share a resource', async (stage) => {
     const [a] = await stage.enqueue([jobTaking(['ink'], { type: 'poem' }), jobTaking(['ink'], { type: 'story' })])
-    assert.deepEqual(await stage.claimIds(), [a])
+    assertSame(await stage.claimIds(), [a])
   })
 
   test('permits are taken all or none', async (stage) => {
@@ -59,23 +60,23 @@ export function testLimits({ test, testShared }: Kit): void {
     const second = await stage.claimOne()
     assert.equal(second.claim.jobId, ink)
     await stage.finish(busy)
-    assert.deepEqual(await stage.changesNothing(() => stage.claim()), [])
+    assertSame(await stage.changesNothing(() => stage.claim()), [])
     await stage.finish(second)
-    assert.deepEqual(await stage.claimIds(), [both])
+    assertSame(await stage.claimIds(), [both])
   })
 
   test('any number of Jobs that wait for a busy resource hide no Job that can start', async (stage) => {
     await stage.start(jobTaking(['ink']))
     await stage.enqueue(Array.from({ length: 500 }, () => jobTaking(['ink'], { priority: 1 })))
     const [a, b] = await stage.enqueue([jobTaking(['gpu']), newJob()])
-    assert.deepEqual(await stage.claimIds({ limit: 2 }), [a, b])
+    assertSame(await stage.claimIds({ limit: 2 }), [a, b])
   })
 
   test('a permit that comes free goes to the first in the queue', async (stage) => {
     const busy = await stage.start(jobTaking(['ink']))
     const [, high] = await stage.enqueue([jobTaking(['ink']), jobTaking(['ink'], { priority: 1 })])
     await stage.finish(busy, { outcome: failed() })
-    assert.deepEqual(await stage.claimIds(), [high])
+    assertSame(await stage.claimIds(), [high])
   })
 
   test('a limit that was lowered below what runs stops new bodies only', async (stage) => {
@@ -83,10 +84,10 @@ export function testLimits({ test, testShared }: Kit): void {
     await stage.store.setLimit(RUNNING_LIMIT, 2)
     const [next] = await stage.enqueue([newJob()])
     for (const job of running.slice(0, 2)) {
-      assert.deepEqual(await stage.changesNothing(() => stage.claim()), [])
+      assertSame(await stage.changesNothing(() => stage.claim()), [])
       await stage.finish(job)
     }
-    assert.deepEqual(await stage.claimIds(), [next])
+    assertSame(await stage.claimIds(), [next])
   })
 
   test('a limit that was removed limits no more', async (stage) => {
@@ -108,7 +109,7 @@ export function testLimits({ test, testShared }: Kit): void {
       newJob(),
       newJob(),
     ])
-    assert.deepEqual(await stage.claimIds(), [a, c, e])
+    assertSame(await stage.claimIds(), [a, c, e])
   })
 
   testShared('limits hold across store objects', async (stage, other) => {

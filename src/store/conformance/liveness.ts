@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { newId, newNode } from './fixtures.ts'
+import { NOW, newId, newNode } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 
 export function testLiveness({ test, testShared }: Kit): void {
@@ -7,6 +7,8 @@ export function testLiveness({ test, testShared }: Kit): void {
     const nodeId = newId()
     assert.equal(await store.liveness.isAlive(nodeId), false)
     const life = await store.liveness.begin(nodeId)
+    assert.equal(await store.liveness.isAlive(nodeId), true)
+    assert.equal(await life.beat(), 'alive')
     assert.equal(await store.liveness.isAlive(nodeId), true)
     await life.end()
     assert.equal(await store.liveness.isAlive(nodeId), false)
@@ -26,7 +28,7 @@ export function testLiveness({ test, testShared }: Kit): void {
     const life = await store.liveness.begin(node.nodeId)
     await store.registerNode(node)
     await life.end()
-    await store.removeNode(node.nodeId)
+    await store.removeNode(node.nodeId, NOW)
     await store.liveness.bury(node.nodeId)
     await store.liveness.bury(node.nodeId)
     assert.equal(await store.liveness.isAlive(node.nodeId), false)

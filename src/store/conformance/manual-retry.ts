@@ -3,6 +3,7 @@ import { NO_RETRIES_YET } from '../../domain/retry.ts'
 import type { ManualRetryResult } from '../jobs.ts'
 import { asQueued, failed, HOUR, NOW, newId, newJob, newPolicy, newRetry, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 const LATER = NOW + 10 * SECOND
@@ -16,20 +17,20 @@ export function testManualRetry({ test }: Kit): void {
     await stage.finish(second, { outcome: failed() })
     const [waiting] = await stage.enqueue([newJob()])
     const newJobId = newId()
-    assert.deepEqual(await retry(stage, { jobId: second.claim.jobId }, newJobId), {
+    assertSame(await retry(stage, { jobId: second.claim.jobId }, newJobId), {
       kind: 'created',
       jobId: newJobId,
     })
     const { position } = await stage.job(newJobId)
-    assert.deepEqual(await stage.job(newJobId, LATER), {
+    assertSame(await stage.job(newJobId, LATER), {
       ...asQueued({ ...job, jobId: newJobId }, position, LATER),
       attempt: 3,
       chainId: job.jobId,
       retryOf: second.claim.jobId,
       counts: NO_RETRIES_YET,
     })
-    assert.deepEqual(await stage.queue(), [waiting, newJobId])
-    assert.deepEqual(await stage.claimIds({ now: LATER }), [waiting, newJobId])
+    assertSame(await stage.queue(), [waiting, newJobId])
+    assertSame(await stage.claimIds({ now: LATER }), [waiting, newJobId])
   })
 
   test('can be asked for by the id of the Run', async (stage) => {
@@ -64,7 +65,7 @@ export function testManualRetry({ test }: Kit): void {
     const newJobId = newId()
     await retry(stage, { jobId: job.claim.jobId }, newJobId)
     const { cancelRequestedAt, cancelMode, cancelReason } = await stage.job(newJobId)
-    assert.deepEqual([cancelRequestedAt, cancelMode, cancelReason], [null, null, null])
+    assertSame([cancelRequestedAt, cancelMode, cancelReason], [null, null, null])
     const second = await stage.claimOne({ now: LATER })
     const result = await stage.finish(second, { outcome: failed(), retry: newRetry() })
     assert.ok(result.kind === 'finished' && result.retryJobId !== null)
@@ -75,11 +76,11 @@ export function testManualRetry({ test }: Kit): void {
     const automatic = newRetry({ runAt: NOW + HOUR })
     await stage.finish(job, { outcome: failed(), retry: automatic })
     const expected = { kind: 'made-due', jobId: automatic.jobId }
-    assert.deepEqual(await retry(stage, { runId: job.claim.runId }), expected)
+    assertSame(await retry(stage, { runId: job.claim.runId }), expected)
     assert.equal((await stage.job(automatic.jobId, LATER)).hold, null)
     assert.equal((await stage.job(automatic.jobId)).runAt, LATER)
     assert.equal((await stage.store.findChain(job.claim.jobId, NOW))?.items.length, 2)
-    assert.deepEqual(await stage.claimIds({ now: LATER }), [automatic.jobId])
+    assertSame(await stage.claimIds({ now: LATER }), [automatic.jobId])
   })
 
   test('of a retry that waits for a body makes it due, but does not let it start', async (stage) => {
@@ -88,9 +89,9 @@ export function testManualRetry({ test }: Kit): void {
     await stage.finish(job, { outcome: failed('timeout'), retry: automatic, body: 'executing' })
     assert.equal((await retry(stage, { jobId: job.claim.jobId })).kind, 'made-due')
     assert.equal((await stage.job(automatic.jobId, LATER)).hold, 'predecessor')
-    assert.deepEqual(await stage.claim({ now: LATER }), [])
+    assertSame(await stage.claim({ now: LATER }), [])
     await stage.release(job.claim)
-    assert.deepEqual(await stage.claimIds({ now: LATER }), [automatic.jobId])
+    assertSame(await stage.claimIds({ now: LATER }), [automatic.jobId])
   })
 
   test('of an earlier attempt is refused, naming the last', async (stage) => {
@@ -99,9 +100,9 @@ export function testManualRetry({ test }: Kit): void {
     const second = await stage.claimOne({ now: NOW + SECOND })
     const { jobId: lastJobId, runId: lastRunId } = second.claim
     const refused = { kind: 'not-last', lastJobId, lastRunId }
-    assert.deepEqual(await refusedRetry(stage, { runId: first.claim.runId }), refused)
+    assertSame(await refusedRetry(stage, { runId: first.claim.runId }), refused)
     await stage.finish(second, { outcome: failed() })
-    assert.deepEqual(await refusedRetry(stage, { jobId: first.claim.jobId }), refused)
+    assertSame(await refusedRetry(stage, { jobId: first.claim.jobId }), refused)
     assert.equal((await retry(stage, { jobId: lastJobId })).kind, 'created')
   })
 
@@ -119,13 +120,13 @@ export function testManualRetry({ test }: Kit): void {
       [queued, 'QUEUED', null],
     ] as const
     for (const [jobId, status, outcome] of expectations) {
-      assert.deepEqual(await refusedRetry(stage, { jobId }), { kind: 'not-retryable', status, outcome })
+      assertSame(await refusedRetry(stage, { jobId }), { kind: 'not-retryable', status, outcome })
     }
   })
 
   test('of something unknown is refused', async (stage) => {
-    assert.deepEqual(await refusedRetry(stage, { jobId: newId() }), { kind: 'not-found' })
-    assert.deepEqual(await refusedRetry(stage, { runId: newId() }), { kind: 'not-found' })
+    assertSame(await refusedRetry(stage, { jobId: newId() }), { kind: 'not-found' })
+    assertSame(await refusedRetry(stage, { runId: newId() }), { kind: 'not-found' })
   })
 
   test('asked for many times at once makes one Job', async (stage) => {

@@ -2,40 +2,41 @@ import assert from 'node:assert/strict'
 import type { MoveResult, MoveTarget } from '../jobs.ts'
 import { HOUR, NOW, newId, newJob, newJobs } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 export function testMove({ test }: Kit): void {
   test('to the front and to the back', async (stage) => {
     const [a, b, c] = await enqueueThree(stage)
     await move(stage, c, { to: 'front' })
-    assert.deepEqual(await stage.queue(), [c, a, b])
+    assertSame(await stage.queue(), [c, a, b])
     await move(stage, a, { to: 'back' })
-    assert.deepEqual(await stage.queue(), [c, b, a])
+    assertSame(await stage.queue(), [c, b, a])
     await move(stage, b, { to: 'front' })
-    assert.deepEqual(await stage.queue(), [b, c, a])
-    assert.deepEqual(await stage.claimIds(), [b, c, a])
+    assertSame(await stage.queue(), [b, c, a])
+    assertSame(await stage.claimIds(), [b, c, a])
   })
 
   test('front and back are those of the Job’s own priority', async (stage) => {
     const [a, b] = await stage.enqueue([newJob(), newJob()])
     const [high, low] = await stage.enqueue([newJob({ priority: 1 }), newJob({ priority: -1 })])
     await move(stage, b, { to: 'front' })
-    assert.deepEqual(await stage.queue(), [high, b, a, low])
+    assertSame(await stage.queue(), [high, b, a, low])
     await move(stage, b, { to: 'back' })
-    assert.deepEqual(await stage.queue(), [high, a, b, low])
+    assertSame(await stage.queue(), [high, a, b, low])
   })
 
   test('before and after another Job', async (stage) => {
     const [a, b, c] = await enqueueThree(stage)
     await move(stage, c, { before: b })
-    assert.deepEqual(await stage.queue(), [a, c, b])
+    assertSame(await stage.queue(), [a, c, b])
     await move(stage, a, { after: c })
-    assert.deepEqual(await stage.queue(), [c, a, b])
+    assertSame(await stage.queue(), [c, a, b])
     await move(stage, b, { before: c })
-    assert.deepEqual(await stage.queue(), [b, c, a])
+    assertSame(await stage.queue(), [b, c, a])
     await move(stage, b, { after: a })
-    assert.deepEqual(await stage.queue(), [c, a, b])
-    assert.deepEqual(await stage.claimIds(), [c, a, b])
+    assertSame(await stage.queue(), [c, a, b])
+    assertSame(await stage.claimIds(), [c, a, b])
   })
 
   test('a move changes nothing but the place', async (stage) => {
@@ -43,9 +44,9 @@ export function testMove({ test }: Kit): void {
     const before = await stage.job(c)
     const result = await move(stage, c, { before: a })
     const { position } = await stage.job(c)
-    assert.deepEqual(result, { kind: 'moved', priority: 0, position })
-    assert.deepEqual(await stage.job(c), { ...before, position })
-    assert.deepEqual(await stage.queue(), [c, a, b])
+    assertSame(result, { kind: 'moved', priority: 0, position })
+    assertSame(await stage.job(c), { ...before, position })
+    assertSame(await stage.queue(), [c, a, b])
   })
 
   test('next to a Job of another priority it takes that priority', async (stage) => {
@@ -54,17 +55,17 @@ export function testMove({ test }: Kit): void {
     const result = await move(stage, c, { after: high })
     assert.equal(result.kind === 'moved' && result.priority, 5)
     assert.equal((await stage.job(c)).priority, 5)
-    assert.deepEqual(await stage.queue(), [high, c, a, b])
+    assertSame(await stage.queue(), [high, c, a, b])
     await move(stage, c, { before: b })
     assert.equal((await stage.job(c)).priority, 0)
-    assert.deepEqual(await stage.queue(), [high, a, c, b])
+    assertSame(await stage.queue(), [high, a, c, b])
   })
 
   test('a delayed Job can be moved and stays delayed', async (stage) => {
     const [a, delayed] = await stage.enqueue([newJob(), newJob({ runAt: NOW + HOUR })])
     await move(stage, delayed, { to: 'front' })
-    assert.deepEqual(await stage.queue(), [delayed, a])
-    assert.deepEqual(await stage.claimIds({ limit: 1 }), [a])
+    assertSame(await stage.queue(), [delayed, a])
+    assertSame(await stage.claimIds({ limit: 1 }), [a])
     assert.equal((await stage.job(delayed)).hold, 'delayed')
   })
 
@@ -80,9 +81,9 @@ export function testMove({ test }: Kit): void {
         await move(stage, last, target)
       }
       expected = [head, last, ...expected.filter((id) => id !== head && id !== last)]
-      assert.deepEqual(await stage.queue(), expected)
+      assertSame(await stage.queue(), expected)
     }
-    assert.deepEqual(await stage.claimIds(), expected)
+    assertSame(await stage.claimIds(), expected)
   })
 
   test('only a QUEUED Job moves', async (stage) => {
@@ -103,8 +104,8 @@ export function testMove({ test }: Kit): void {
     await stage.enqueue(newJobs(1))
     const again = (id: string) =>
       stage.changesNothing(() => stage.store.reprioritiseJob({ jobId: id, priority: 9, now: NOW }))
-    assert.deepEqual(await again(jobId), { kind: 'not-queued', status: 'RUNNING' })
-    assert.deepEqual(await again(newId()), { kind: 'not-found' })
+    assertSame(await again(jobId), { kind: 'not-queued', status: 'RUNNING' })
+    assertSame(await again(newId()), { kind: 'not-found' })
   })
 
   test('a target that is not in the queue refuses the move', async (stage) => {
@@ -129,5 +130,5 @@ async function move(stage: Stage, jobId: string, target: MoveTarget): Promise<Mo
 
 async function refuses(stage: Stage, jobId: string, target: MoveTarget, expected: MoveResult): Promise<void> {
   const result = await stage.changesNothing(() => stage.store.moveJob({ jobId, target, now: NOW }))
-  assert.deepEqual(result, expected)
+  assertSame(result, expected)
 }

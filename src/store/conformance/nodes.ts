@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { failed, NOW, newId, newJob, newNode } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testNodes({ test, testShared }: Kit): void {
   test('a registered node is listed with everything it said', async (stage) => {
@@ -8,7 +9,7 @@ export function testNodes({ test, testShared }: Kit): void {
     await stage.store.registerNode(node)
     const nodes = await stage.store.listNodes()
     assert.equal(nodes.length, 2)
-    assert.deepEqual(
+    assertSame(
       nodes.find(({ nodeId }) => nodeId === node.nodeId),
       node,
     )
@@ -22,27 +23,27 @@ export function testNodes({ test, testShared }: Kit): void {
   })
 
   test('a removed node is listed no more', async (stage) => {
-    assert.equal(await stage.store.removeNode(stage.nodeId), 'removed')
-    assert.deepEqual(await stage.store.listNodes(), [])
+    assert.equal(await stage.store.removeNode(stage.nodeId, NOW), 'removed')
+    assertSame(await stage.store.listNodes(), [])
   })
 
   test('removing a node that is not there is done already', async (stage) => {
-    assert.equal(await stage.changesNothing(() => stage.store.removeNode(newId())), 'removed')
+    assert.equal(await stage.changesNothing(() => stage.store.removeNode(newId(), NOW)), 'removed')
   })
 
   test('a node with a body cannot be removed', async (stage) => {
     const job = await stage.start()
-    assert.equal(await stage.changesNothing(() => stage.store.removeNode(stage.nodeId)), 'occupied')
+    assert.equal(await stage.changesNothing(() => stage.store.removeNode(stage.nodeId, NOW)), 'occupied')
     await stage.finish(job, { outcome: failed('timeout'), body: 'executing' })
-    assert.equal(await stage.changesNothing(() => stage.store.removeNode(stage.nodeId)), 'occupied')
+    assert.equal(await stage.changesNothing(() => stage.store.removeNode(stage.nodeId, NOW)), 'occupied')
     await stage.release(job.claim)
-    assert.equal(await stage.store.removeNode(stage.nodeId), 'removed')
+    assert.equal(await stage.store.removeNode(stage.nodeId, NOW), 'removed')
   })
 
   test('Runs still tell where they executed when their node is gone', async (stage) => {
     const job = await stage.start()
     await stage.finish(job)
-    await stage.store.removeNode(stage.nodeId)
+    await stage.store.removeNode(stage.nodeId, NOW)
     assert.equal((await stage.run(job.claim.runId)).nodeId, stage.nodeId)
   })
 
@@ -50,16 +51,16 @@ export function testNodes({ test, testShared }: Kit): void {
     const second = newNode()
     await stage.store.registerNode(second)
     const [a, b] = await stage.enqueue([newJob(), newJob()])
-    assert.deepEqual(await stage.claimIds({ limit: 1 }), [a])
+    assertSame(await stage.claimIds({ limit: 1 }), [a])
     const [claimed] = await stage.claim({ nodeId: second.nodeId })
-    assert.deepEqual([claimed?.claim.jobId, claimed?.claim.nodeId], [b, second.nodeId])
-    assert.deepEqual(await stage.occupants(), [a])
+    assertSame([claimed?.claim.jobId, claimed?.claim.nodeId], [b, second.nodeId])
+    assertSame(await stage.occupants(), [a])
     assert.equal((await stage.store.listOccupancies(second.nodeId, 10)).length, 1)
-    assert.deepEqual(await stage.store.listOccupancies(newId(), 10), [])
+    assertSame(await stage.store.listOccupancies(newId(), 10), [])
   })
 
   testShared('nodes are seen by every store object', async (stage, other) => {
     const ids = (await stage.store.listNodes()).map(({ nodeId }) => nodeId)
-    assert.deepEqual(ids.toSorted(), [stage.nodeId, other.nodeId].toSorted())
+    assertSame(ids.toSorted(), [stage.nodeId, other.nodeId].toSorted())
   })
 }

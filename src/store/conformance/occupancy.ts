@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { RUNNING_LIMIT } from '../../domain/limits.ts'
 import { endOf, failed, HOUR, jobTaking, NOW, newId, newJob, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 /** A body that was given up (a timeout) may still be executing. Its outcome is written, its place is not free. */
 const GIVEN_UP = { outcome: failed('timeout'), body: 'executing' } as const
@@ -11,11 +12,11 @@ export function testOccupancy({ test }: Kit): void {
     const job = await stage.start()
     assert.equal((await stage.finish(job, GIVEN_UP)).kind, 'finished')
     const { status, reason } = await stage.run(job.claim.runId)
-    assert.deepEqual({ status, reason }, { status: 'FAILED', reason: 'timeout' })
+    assertSame({ status, reason }, { status: 'FAILED', reason: 'timeout' })
     assert.equal((await stage.job(job.claim.jobId)).status, 'FINISHED')
-    assert.deepEqual(await stage.store.listOccupancies(stage.nodeId, 10), [{ job, ended: true, child: null }])
+    assertSame(await stage.store.listOccupancies(stage.nodeId, 10), [{ job, ended: true, child: null }])
     await stage.release(job.claim)
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
   })
 
   test('its permits are taken as long', async (stage) => {
@@ -23,10 +24,10 @@ export function testOccupancy({ test }: Kit): void {
     const job = await stage.start(jobTaking(['ink']))
     await stage.finish(job, GIVEN_UP)
     const [ink, free, more] = await stage.enqueue([jobTaking(['ink']), newJob(), newJob()])
-    assert.deepEqual(await stage.claimIds(), [free])
+    assertSame(await stage.claimIds(), [free])
     await stage.release(job.claim)
-    assert.deepEqual(await stage.claimIds(), [ink])
-    assert.deepEqual(await stage.queue(), [more])
+    assertSame(await stage.claimIds(), [ink])
+    assertSame(await stage.queue(), [more])
   })
 
   test('its retry waits for it, however long it has been due', async (stage) => {
@@ -34,10 +35,10 @@ export function testOccupancy({ test }: Kit): void {
     const retry = newRetry()
     await stage.finish(job, { ...GIVEN_UP, retry })
     assert.equal((await stage.job(retry.jobId, NOW + HOUR)).hold, 'predecessor')
-    assert.deepEqual(await stage.changesNothing(() => stage.claim({ now: NOW + HOUR })), [])
+    assertSame(await stage.changesNothing(() => stage.claim({ now: NOW + HOUR })), [])
     await stage.release(job.claim)
     assert.equal((await stage.job(retry.jobId, NOW + HOUR)).hold, null)
-    assert.deepEqual(await stage.claimIds({ now: NOW + HOUR }), [retry.jobId])
+    assertSame(await stage.claimIds({ now: NOW + HOUR }), [retry.jobId])
   })
 
   test('when it ends before the retry is due, the retry waits for its time', async (stage) => {
@@ -47,15 +48,15 @@ export function testOccupancy({ test }: Kit): void {
     await stage.release(job.claim)
     assert.equal((await stage.job(retry.jobId)).hold, 'delayed')
     assert.equal(await stage.store.nextDueAt(), NOW + HOUR)
-    assert.deepEqual(await stage.claimIds({ now: NOW + HOUR - 1 }), [])
-    assert.deepEqual(await stage.claimIds({ now: NOW + HOUR }), [retry.jobId])
+    assertSame(await stage.claimIds({ now: NOW + HOUR - 1 }), [])
+    assertSame(await stage.claimIds({ now: NOW + HOUR }), [retry.jobId])
   })
 
   test('a waiting retry holds up nobody else', async (stage) => {
     const job = await stage.start()
     await stage.finish(job, { ...GIVEN_UP, retry: newRetry() })
     const [next] = await stage.enqueue([newJob()])
-    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [next])
+    assertSame(await stage.claimIds({ now: NOW + SECOND }), [next])
   })
 
   test('a manual retry waits for it too', async (stage) => {
@@ -65,9 +66,9 @@ export function testOccupancy({ test }: Kit): void {
     const by = { jobId: job.claim.jobId }
     await stage.store.retryByHand({ by, newJobId, priority: null, now: NOW + SECOND })
     assert.equal((await stage.job(newJobId, NOW + HOUR)).hold, 'predecessor')
-    assert.deepEqual(await stage.claim({ now: NOW + HOUR }), [])
+    assertSame(await stage.claim({ now: NOW + HOUR }), [])
     await stage.release(job.claim)
-    assert.deepEqual(await stage.claimIds({ now: NOW + HOUR }), [newJobId])
+    assertSame(await stage.claimIds({ now: NOW + HOUR }), [newJobId])
   })
 
   test('releasing twice, or a Run that was finished with its body, changes nothing', async (stage) => {
@@ -90,14 +91,14 @@ export function testOccupancy({ test }: Kit): void {
     await stage.finishAs(end)
     await stage.release(job.claim)
     assert.equal((await stage.changesNothing(() => stage.finishAs(end))).kind, 'finished')
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
   })
 
   test('many are released at once', async (stage) => {
     const jobs = [await stage.start(), await stage.start(), await stage.start()] as const
     for (const job of jobs) await stage.finish(job, GIVEN_UP)
     await stage.release(jobs[0].claim, jobs[2].claim)
-    assert.deepEqual(await stage.occupants(), [jobs[1].claim.jobId])
+    assertSame(await stage.occupants(), [jobs[1].claim.jobId])
     await stage.changesNothing(() => stage.release())
   })
 }

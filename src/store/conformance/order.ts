@@ -2,32 +2,33 @@ import assert from 'node:assert/strict'
 import { comparePlaces } from '../../domain/order.ts'
 import { failed, HOUR, NOW, newJob, newJobs, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 const at = (priority: number) => newJob({ priority })
 
 export function testOrder({ test }: Kit): void {
   test('the queue goes by priority, then by arrival', async (stage) => {
     const [a, b, c, d, e] = await stage.enqueue([at(0), at(5), at(-5), at(5), at(0)])
-    assert.deepEqual(await stage.queue(), [b, d, a, e, c])
+    assertSame(await stage.queue(), [b, d, a, e, c])
   })
 
   test('the order is in the stored fields alone', async (stage) => {
     await stage.enqueue([at(3), at(1), at(3), at(2), at(1), at(3)])
     const queue = await stage.store.listQueue(10, NOW)
-    assert.deepEqual(queue.toSorted(comparePlaces), queue)
+    assertSame(queue.toSorted(comparePlaces), queue)
   })
 
   test('who comes later stands later, also when the clock went back', async (stage) => {
     const first = await stage.enqueue(newJobs(2), NOW)
     const second = await stage.enqueue(newJobs(2), NOW - HOUR)
-    assert.deepEqual(await stage.queue(), [...first, ...second])
-    assert.deepEqual(await stage.claimIds(), [...first, ...second])
+    assertSame(await stage.queue(), [...first, ...second])
+    assertSame(await stage.claimIds(), [...first, ...second])
   })
 
   test('a delayed Job stands where it arrived', async (stage) => {
     const ids = await stage.enqueue([newJob(), newJob({ runAt: NOW + HOUR }), newJob()])
-    assert.deepEqual(await stage.queue(), ids)
-    assert.deepEqual(await stage.claimIds({ now: NOW + HOUR }), ids)
+    assertSame(await stage.queue(), ids)
+    assertSame(await stage.claimIds({ now: NOW + HOUR }), ids)
   })
 
   test('a retry stands where its predecessor stood, before all who came meanwhile', async (stage) => {
@@ -35,19 +36,19 @@ export function testOrder({ test }: Kit): void {
     const later = await stage.enqueue(newJobs(2))
     const retry = newRetry()
     await stage.finish(job, { outcome: failed(), retry })
-    assert.deepEqual(await stage.queue(), [retry.jobId, ...later])
-    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId, ...later])
+    assertSame(await stage.queue(), [retry.jobId, ...later])
+    assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId, ...later])
   })
 
   test('a new priority puts a Job last there', async (stage) => {
     const [a, b, c] = await stage.enqueue([at(1), at(0), at(1)])
     const before = await stage.job(b)
     const result = await stage.store.reprioritiseJob({ jobId: b, priority: 1, now: NOW + 1 })
-    assert.deepEqual(await stage.queue(), [a, c, b])
+    assertSame(await stage.queue(), [a, c, b])
     const { position } = await stage.job(b)
-    assert.deepEqual(result, { kind: 'moved', priority: 1, position })
-    assert.deepEqual(await stage.job(b), { ...before, priority: 1, position })
-    assert.deepEqual(await stage.claimIds(), [a, c, b])
+    assertSame(result, { kind: 'moved', priority: 1, position })
+    assertSame(await stage.job(b), { ...before, priority: 1, position })
+    assertSame(await stage.claimIds(), [a, c, b])
   })
 
   test('a new priority puts a Job behind those that run there, and so behind their retries', async (stage) => {
@@ -56,7 +57,7 @@ export function testOrder({ test }: Kit): void {
     await stage.store.reprioritiseJob({ jobId: jobId, priority: 1, now: NOW + 1 })
     const retry = newRetry()
     await stage.finish(running, { outcome: failed(), retry })
-    assert.deepEqual(await stage.queue(), [retry.jobId, jobId])
+    assertSame(await stage.queue(), [retry.jobId, jobId])
   })
 
   test('normalising renumbers one priority and keeps its order', async (stage) => {
@@ -64,10 +65,10 @@ export function testOrder({ test }: Kit): void {
     await stage.store.moveJob({ jobId: c, target: { after: a }, now: NOW })
     const other = await stage.job(d)
     assert.equal(await stage.store.normalisePositions(0), 3)
-    assert.deepEqual(await stage.queue(), [d, a, c, b])
+    assertSame(await stage.queue(), [d, a, c, b])
     const positions = (await stage.store.listQueue(10, NOW)).slice(1).map(({ position }) => position)
-    assert.deepEqual(positions, [100, 200, 300])
-    assert.deepEqual(await stage.job(d), other)
+    assertSame(positions, [100, 200, 300])
+    assertSame(await stage.job(d), other)
   })
 
   test('normalising a priority without Jobs changes nothing', async (stage) => {
@@ -78,7 +79,7 @@ export function testOrder({ test }: Kit): void {
   test('the queue is read from its head, as far as asked', async (stage) => {
     const ids = await stage.enqueue(newJobs(5))
     const head = await stage.store.listQueue(2, NOW)
-    assert.deepEqual(
+    assertSame(
       head.map(({ jobId }) => jobId),
       ids.slice(0, 2),
     )
@@ -89,6 +90,6 @@ export function testOrder({ test }: Kit): void {
     await stage.start()
     const [cancelled, queued] = await stage.enqueue([newJob(), newJob()])
     await stage.cancel(cancelled)
-    assert.deepEqual(await stage.queue(), [queued])
+    assertSame(await stage.queue(), [queued])
   })
 }

@@ -4,6 +4,7 @@ import type { FinishedRun, Occupancy } from '../runs.ts'
 import type { Store } from '../store.ts'
 import { endOf, failed, jobTaking, NOW, newId, newJob, newJobs, newNode, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 const CRASHED = { ...NO_RETRIES_YET, crashRetries: 1 }
@@ -11,10 +12,14 @@ const CRASHED = { ...NO_RETRIES_YET, crashRetries: 1 }
 /** What a living node does with the occupancies of a dead one: the same finish as any, said by another node. */
 export function testRecovery({ test, testShared }: Kit): void {
   test('the bodies of a dead node are listed, oldest first, as far as asked', async (stage) => {
-    const jobs = [await stage.start(), await stage.start(newJob({ type: 'poem' })), await stage.start()]
+    const [waiting] = await stage.enqueue([newJob({ type: 'poem' })])
+    const [first, second] = [await stage.start(), await stage.start(newJob(), { now: NOW + 1 })]
+    const third = await stage.claimOne({ now: NOW + 2 })
+    assert.equal(third.claim.jobId, waiting)
+    const jobs = [first, second, third]
     const expected = jobs.map((job) => ({ job, ended: false, child: null }))
-    assert.deepEqual(await stage.store.listOccupancies(stage.nodeId, 10), expected)
-    assert.deepEqual(await stage.store.listOccupancies(stage.nodeId, 2), expected.slice(0, 2))
+    assertSame(await stage.store.listOccupancies(stage.nodeId, 10), expected)
+    assertSame(await stage.store.listOccupancies(stage.nodeId, 2), expected.slice(0, 2))
   })
 
   test('another node ends them as crashed and orders their retries', async (stage) => {
@@ -23,9 +28,9 @@ export function testRecovery({ test, testShared }: Kit): void {
     const rescuer = await registerRescuer(stage)
     const retry = newRetry({ runAt: NOW + SECOND, counts: CRASHED })
     const result = await stage.finish(job, { by: rescuer, outcome: failed('crash'), retry })
-    assert.deepEqual(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
+    assertSame(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
     const { error, stack } = failed('crash')
-    assert.deepEqual(await stage.run(job.claim.runId), {
+    assertSame(await stage.run(job.claim.runId), {
       ...running,
       status: 'FAILED',
       reason: 'crash',
@@ -35,10 +40,10 @@ export function testRecovery({ test, testShared }: Kit): void {
       stack,
       willRetry: true,
     })
-    assert.deepEqual(await stage.occupants(), [])
+    assertSame(await stage.occupants(), [])
     const again = await stage.claimOne({ now: NOW + SECOND, nodeId: rescuer })
     assert.equal(again.claim.jobId, retry.jobId)
-    assert.deepEqual(again.counts, CRASHED)
+    assertSame(again.counts, CRASHED)
   })
 
   test('recovered Jobs stand before those that came later, in their old order', async (stage) => {
@@ -48,7 +53,7 @@ export function testRecovery({ test, testShared }: Kit): void {
     const rescuer = await registerRescuer(stage)
     await recover(stage.store, stage.nodeId, rescuer)
     const queue = await stage.store.listQueue(10, NOW)
-    assert.deepEqual(
+    assertSame(
       queue.map(({ retryOf, jobId }) => retryOf ?? jobId),
       [...lost, ...later],
     )
@@ -58,12 +63,12 @@ export function testRecovery({ test, testShared }: Kit): void {
     await stage.start()
     await stage.finish(await stage.start(), { outcome: failed('timeout'), body: 'executing' })
     const rescuer = await registerRescuer(stage)
-    assert.equal(await stage.store.removeNode(stage.nodeId), 'occupied')
+    assert.equal(await stage.store.removeNode(stage.nodeId, NOW), 'occupied')
     await recover(stage.store, stage.nodeId, rescuer)
-    assert.equal(await stage.store.removeNode(stage.nodeId), 'removed')
+    assert.equal(await stage.store.removeNode(stage.nodeId, NOW), 'removed')
     await stage.changesNothing(async () => {
       await recover(stage.store, stage.nodeId, rescuer)
-      assert.equal(await stage.store.removeNode(stage.nodeId), 'removed')
+      assert.equal(await stage.store.removeNode(stage.nodeId, NOW), 'removed')
     })
   })
 
@@ -92,12 +97,9 @@ export function testRecovery({ test, testShared }: Kit): void {
     await stage.enqueue(newJobs(12))
     await stage.claim()
     const rescuer = await registerRescuer(stage)
-    await Promise.all([
-      recover(stage.store, stage.nodeId, rescuer),
-      recover(other.store, stage.nodeId, other.nodeId),
-    ])
+    await Promise.all([recover(stage.store, stage.nodeId, rescuer), recover(other.store, stage.nodeId, other.nodeId)])
     const { items } = await stage.store.listRuns({ limit: 100 })
-    assert.deepEqual(new Set(items.map(({ reason }) => reason)), new Set(['crash']))
+    assertSame(new Set(items.map(({ reason }) => reason)), new Set(['crash']))
     const queue = await stage.store.listQueue(100, NOW)
     assert.equal(queue.length, 12)
     assert.equal(new Set(queue.map(({ retryOf }) => retryOf)).size, 12)

@@ -3,6 +3,7 @@ import { ARTIFACTS_MAX, LOG_LINES_MAX, type LogLine } from '../../domain/run.ts'
 import type { ClaimedJob, RunReport } from '../runs.ts'
 import { failed, HOUR, logLines, NO_REPORT, NOW, newId } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 const CHILD = { pid: 99, startTime: '12345', bootId: 'boot-1', pidNamespace: 'pid:[4026531836]' }
@@ -11,10 +12,10 @@ export function testReports({ test }: Kit): void {
   test('progress is kept as it was last reported', async (stage) => {
     const job = await stage.start()
     assert.equal(await report(stage, job, { progress: { fraction: 0.25, message: 'a quarter' } }), 'recorded')
-    assert.deepEqual((await stage.run(job.claim.runId)).progress, { fraction: 0.25, message: 'a quarter' })
+    assertSame((await stage.run(job.claim.runId)).progress, { fraction: 0.25, message: 'a quarter' })
     await report(stage, job, { progress: { fraction: 0.5, message: null } })
     await report(stage, job, { logs: logLines(1) })
-    assert.deepEqual((await stage.run(job.claim.runId)).progress, { fraction: 0.5, message: null })
+    assertSame((await stage.run(job.claim.runId)).progress, { fraction: 0.5, message: null })
   })
 
   test('log lines are kept in order, each as it was', async (stage) => {
@@ -28,7 +29,7 @@ export function testReports({ test }: Kit): void {
     await report(stage, job, { logs: lines.slice(0, 2) })
     await report(stage, job, { logs: lines.slice(2, 3) })
     await stage.finish(job, { report: { ...NO_REPORT, logs: lines.slice(3) } })
-    assert.deepEqual(await stage.store.readLogs(job.claim.runId, 0, 10), lines)
+    assertSame(await stage.store.readLogs(job.claim.runId, 0, 10), lines)
   })
 
   test('log lines are read in pages', async (stage) => {
@@ -36,11 +37,11 @@ export function testReports({ test }: Kit): void {
     const lines = logLines(7)
     await report(stage, job, { logs: lines })
     const { runId } = job.claim
-    assert.deepEqual(await stage.store.readLogs(runId, 0, 3), lines.slice(0, 3))
-    assert.deepEqual(await stage.store.readLogs(runId, 3, 3), lines.slice(3, 6))
-    assert.deepEqual(await stage.store.readLogs(runId, 6, 3), lines.slice(6))
-    assert.deepEqual(await stage.store.readLogs(runId, 7, 3), [])
-    assert.deepEqual(await stage.store.readLogs(newId(), 0, 3), [])
+    assertSame(await stage.store.readLogs(runId, 0, 3), lines.slice(0, 3))
+    assertSame(await stage.store.readLogs(runId, 3, 3), lines.slice(3, 6))
+    assertSame(await stage.store.readLogs(runId, 6, 3), lines.slice(6))
+    assertSame(await stage.store.readLogs(runId, 7, 3), [])
+    assertSame(await stage.store.readLogs(newId(), 0, 3), [])
   })
 
   test('artifacts and dropped lines add up', async (stage) => {
@@ -52,7 +53,7 @@ export function testReports({ test }: Kit): void {
     await report(stage, job, { artifacts: [one], logsDropped: 2 })
     await stage.finish(job, { report: { ...NO_REPORT, artifacts: [two], logsDropped: 3 } })
     const { artifacts, logsDropped } = await stage.run(job.claim.runId)
-    assert.deepEqual({ artifacts, logsDropped }, { artifacts: [one, two], logsDropped: 5 })
+    assertSame({ artifacts, logsDropped }, { artifacts: [one, two], logsDropped: 5 })
   })
 
   test('lines over the cap are counted, not kept', async (stage) => {
@@ -62,7 +63,7 @@ export function testReports({ test }: Kit): void {
     await stage.finish(job, { report: { ...NO_REPORT, logs: logLines(4, 'last') } })
     assert.equal((await stage.run(job.claim.runId)).logsDropped, 7)
     const tail = await stage.store.readLogs(job.claim.runId, LOG_LINES_MAX - 3, 10)
-    assert.deepEqual(
+    assertSame(
       tail.map(({ text }) => text),
       [`line ${LOG_LINES_MAX - 2}`, 'more 1', 'more 2'],
     )
@@ -80,9 +81,13 @@ export function testReports({ test }: Kit): void {
     const job = await stage.start()
     await stage.finish(job, { report: { ...NO_REPORT, logs: logLines(2) } })
     const before = await stage.run(job.claim.runId)
-    const late = { progress: { fraction: 1, message: 'late' }, logs: logLines(3), artifacts: [{ name: 'a', path: 'b' }] }
+    const late = {
+      progress: { fraction: 1, message: 'late' },
+      logs: logLines(3),
+      artifacts: [{ name: 'a', path: 'b' }],
+    }
     assert.equal(await report(stage, job, late), 'late')
-    assert.deepEqual(await stage.run(job.claim.runId), { ...before, logsDropped: 3 })
+    assertSame(await stage.run(job.claim.runId), { ...before, logsDropped: 3 })
     assert.equal((await stage.store.readLogs(job.claim.runId, 0, 10)).length, 2)
   })
 
@@ -98,14 +103,14 @@ export function testReports({ test }: Kit): void {
     await stage.finish(ended)
     const full = { ...NO_REPORT, logs: logLines(1) }
     const reports = [ended, open, ended].map(({ claim }) => ({ claim, report: full }))
-    assert.deepEqual(await stage.store.recordReports(reports, NOW), ['late', 'recorded', 'late'])
-    assert.deepEqual(await stage.store.readLogs(open.claim.runId, 0, 10), full.logs)
+    assertSame(await stage.store.recordReports(reports, NOW), ['late', 'recorded', 'late'])
+    assertSame(await stage.store.readLogs(open.claim.runId, 0, 10), full.logs)
   })
 
   test('a child is recorded with its occupancy before it may begin', async (stage) => {
     const job = await stage.start()
     assert.equal(await stage.store.recordChild(job.claim, CHILD, '/logs/1.log'), 'recorded')
-    assert.deepEqual(await stage.store.listOccupancies(stage.nodeId, 10), [{ job, ended: false, child: CHILD }])
+    assertSame(await stage.store.listOccupancies(stage.nodeId, 10), [{ job, ended: false, child: CHILD }])
     assert.equal((await stage.run(job.claim.runId)).logPath, '/logs/1.log')
     await stage.finish(job)
     assert.equal((await stage.run(job.claim.runId)).logPath, '/logs/1.log')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { asQueued, failed, HOUR, NOW, newId, newJob, newPolicy, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 
 export function testRetry({ test }: Kit): void {
   test('the retry is a new Job in the chain, copied from its predecessor', async (stage) => {
@@ -18,8 +19,8 @@ export function testRetry({ test }: Kit): void {
     const counts = { errorRetries: 1, crashRetries: 2, shutdownRetries: 3 }
     const retry = { jobId: newId(), runAt: NOW + HOUR, counts }
     const result = await stage.finish(claimed, { outcome: failed(), retry })
-    assert.deepEqual(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
-    assert.deepEqual(await stage.job(retry.jobId), {
+    assertSame(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
+    assertSame(await stage.job(retry.jobId), {
       ...asQueued({ ...job, jobId: retry.jobId, runAt: NOW + HOUR }, predecessor.position, NOW + SECOND),
       attempt: 2,
       chainId: job.jobId,
@@ -33,7 +34,7 @@ export function testRetry({ test }: Kit): void {
     const claimed = await stage.start()
     await stage.finish(claimed, { outcome: failed(), retry: newRetry() })
     const { status, outcome } = await stage.job(claimed.claim.jobId)
-    assert.deepEqual({ status, outcome }, { status: 'FINISHED', outcome: 'FAILED' })
+    assertSame({ status, outcome }, { status: 'FINISHED', outcome: 'FAILED' })
     assert.equal((await stage.run(claimed.claim.runId)).willRetry, true)
   })
 
@@ -41,7 +42,7 @@ export function testRetry({ test }: Kit): void {
     const claimed = await stage.start()
     const retry = newRetry({ runAt: NOW + SECOND })
     await stage.finish(claimed, { outcome: failed(), retry })
-    assert.deepEqual(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+    assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
   })
 
   test('a chain can be long: each attempt has its own Job and its own Run', async (stage) => {
@@ -57,7 +58,7 @@ export function testRetry({ test }: Kit): void {
     await stage.finish(claimed, { finishedAt: NOW + 7 * HOUR })
     const chain = await stage.store.findChain(first.claim.jobId, NOW)
     assert.ok(chain)
-    assert.deepEqual(
+    assertSame(
       chain.items.map(({ attempt, status, outcome }) => ({ attempt, status, outcome })),
       [1, 2, 3, 4, 5, 6].map((attempt) => ({
         attempt,
@@ -65,7 +66,7 @@ export function testRetry({ test }: Kit): void {
         outcome: attempt === 6 ? 'COMPLETED' : 'FAILED',
       })),
     )
-    assert.deepEqual(
+    assertSame(
       chain.items.map(({ retryOf }) => retryOf),
       [null, ...chain.items.slice(0, -1).map(({ jobId }) => jobId)],
     )
@@ -76,12 +77,12 @@ export function testRetry({ test }: Kit): void {
     await stage.cancel(claimed.claim.jobId)
     const retry = newRetry()
     const result = await stage.finish(claimed, { outcome: failed(), retry })
-    assert.deepEqual(result, { kind: 'finished', retryJobId: null, followUps: [] })
+    assertSame(result, { kind: 'finished', retryJobId: null, followUps: [] })
     assert.equal(await stage.store.findJob(retry.jobId, NOW), null)
-    assert.deepEqual(await stage.queue(), [])
+    assertSame(await stage.queue(), [])
     assert.equal((await stage.run(claimed.claim.runId)).willRetry, false)
     const { status, outcome } = await stage.job(claimed.claim.jobId)
-    assert.deepEqual({ status, outcome }, { status: 'FINISHED', outcome: 'FAILED' })
+    assertSame({ status, outcome }, { status: 'FINISHED', outcome: 'FAILED' })
   })
 
   test('repeating a finish whose retry was not written still answers that there is none', async (stage) => {
@@ -90,6 +91,6 @@ export function testRetry({ test }: Kit): void {
     const end = { outcome: failed(), retry: newRetry() }
     await stage.finish(claimed, end)
     const again = await stage.changesNothing(() => stage.finish(claimed, end))
-    assert.deepEqual(again, { kind: 'finished', retryJobId: null, followUps: [] })
+    assertSame(again, { kind: 'finished', retryJobId: null, followUps: [] })
   })
 }

@@ -5,6 +5,7 @@ import type { CancelResult, NewJob } from '../jobs.ts'
 import type { Claim, ClaimedJob, ClaimRequest, FinishedRun, FinishResult } from '../runs.ts'
 import type { Store } from '../store.ts'
 import { endOf, NOW, newId, newJob, newNode } from './fixtures.ts'
+import { assertSame } from './same.ts'
 import { takeSnapshot } from './snapshot.ts'
 
 /** Every type the tests use, each with as many places as anyone could want. */
@@ -26,7 +27,7 @@ export class Stage {
   /** Enqueues Jobs that nothing speaks against. */
   async enqueue<const Jobs extends readonly NewJob[]>(jobs: Jobs, now = NOW): Promise<IdsOf<Jobs>> {
     const result = await this.store.enqueueJobs(jobs, now)
-    assert.deepEqual(result, { kind: 'enqueued', items: jobs.map(({ jobId }) => ({ kind: 'created', jobId })) })
+    assertSame(result, { kind: 'enqueued', items: jobs.map(({ jobId }) => ({ kind: 'created', jobId })) })
     return jobs.map(({ jobId }) => jobId) as IdsOf<Jobs>
   }
 
@@ -66,7 +67,7 @@ export class Stage {
 
   async finishAs(end: FinishedRun): Promise<FinishResult> {
     const [result, ...rest] = await this.store.finishRuns([end])
-    assert.deepEqual(rest, [])
+    assertSame(rest, [])
     assert.ok(result !== undefined, 'finishRuns answers each item')
     return result
   }
@@ -105,7 +106,7 @@ export class Stage {
   async changesNothing<Result>(act: () => Promise<Result>): Promise<Result> {
     const before = await takeSnapshot(this.store)
     const result = await act()
-    assert.deepEqual(await takeSnapshot(this.store), before, 'nothing in the store has changed')
+    assertSame(await takeSnapshot(this.store), before, 'nothing in the store has changed')
     return result
   }
 }

@@ -4,6 +4,7 @@ import { JOB_TRANSITIONS, type JobTransition, nextJobStatus } from '../../domain
 import type { Claim } from '../runs.ts'
 import { endOf, failed, newId, newJob, newRetry } from './fixtures.ts'
 import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
 const TRANSITIONS: readonly JobTransition[] = ['claim', 'cancel', 'finish', 'finish-cancelled']
@@ -25,7 +26,7 @@ export function testTransitions({ test }: Kit): void {
           const before = await stage.run(claim.runId)
           await attempt(stage, transition, claim)
           assert.equal((await stage.job(claim.jobId)).status, 'RUNNING')
-          assert.deepEqual(await stage.run(claim.runId), before)
+          assertSame(await stage.run(claim.runId), before)
         })
       } else {
         test(`${transition} changes nothing about a ${from} Job`, async (stage) => {

@@ -52,7 +52,9 @@ export class CallerTransactions {
   }
 
   #refuseOtherFile(connection: Connection): void {
-    const main = connection.all<{ name: string; file: string }>('pragma database_list').find((row) => row.name === 'main')
+    const main = connection
+      .all<{ name: string; file: string }>('pragma database_list')
+      .find((row) => row.name === 'main')
     const file = main === undefined || main.file === '' ? null : realpathSync(main.file)
     if (file !== this.#path) {
       throw new PawlError(

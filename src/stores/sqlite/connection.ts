@@ -1,3 +1,4 @@
+import { passFaultPoint } from '../../platform/fault-points.ts'
 import type { Driver, DriverHandle, DriverStatement } from './driver.ts'
 
 export type SqlValue = string | number | null
@@ -17,11 +18,13 @@ export class Connection {
 
   /** Runs a statement for its effect. Returns how many rows it changed. */
   run(sql: string, ...values: SqlValue[]): number {
+    passFaultPoint('store:statement')
     return Number(this.#prepare(sql).run(...values).changes)
   }
 
   /** Inserts one row and returns its rowid. */
   insert(sql: string, ...values: SqlValue[]): number {
+    passFaultPoint('store:statement')
     return Number(this.#prepare(sql).run(...values).lastInsertRowid)
   }
 

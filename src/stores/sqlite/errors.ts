@@ -23,9 +23,15 @@ export function isBusy(error: unknown): boolean {
 const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   [SQLITE.READONLY]: ['database_unavailable', 'cannot be written: it, or its folder, is read-only for this user'],
   [SQLITE.IOERR]: ['database_unavailable', 'could not be read or written: the operating system reported an I/O error'],
-  [SQLITE.CORRUPT]: ['database_corrupt', 'is damaged. Restore a backup, or recover what is left with `sqlite3 file .recover`'],
+  [SQLITE.CORRUPT]: [
+    'database_corrupt',
+    'is damaged. Restore a backup, or recover what is left with `sqlite3 file .recover`',
+  ],
   [SQLITE.FULL]: ['storage_full', 'could not be written: the disk is full. Nothing was stored'],
-  [SQLITE.CANTOPEN]: ['database_unavailable', 'cannot be opened. Check that the folder exists and is writable for this user'],
+  [SQLITE.CANTOPEN]: [
+    'database_unavailable',
+    'cannot be opened. Check that the folder exists and is writable for this user',
+  ],
   [SQLITE.NOTADB]: ['database_not_ours', 'is not a SQLite database. It was left untouched'],
   [SQLITE.BUSY]: ['store_busy', 'stayed locked by another process for too long'],
   [SQLITE.LOCKED]: ['store_busy', 'stayed locked by another connection for too long'],

@@ -1,4 +1,5 @@
 import { PawlError } from '../../domain/errors.ts'
+import { passFaultPoint } from '../../platform/fault-points.ts'
 import type { EventRow, StoreSignal } from '../../store/events.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translateError } from './errors.ts'
@@ -99,6 +100,7 @@ export class GroupCommitter {
     try {
       for (const write of group) values.push(write.work(transaction))
       row = insertEventRow(transaction)
+      passFaultPoint('store:before-commit')
       this.#connection.exec('commit')
     } catch (error) {
       this.#rollback()
@@ -106,6 +108,7 @@ export class GroupCommitter {
       else this.#separate(group)
       return 'answered'
     }
+    passFaultPoint('store:after-commit')
     for (let index = 0; index < group.length; index++) group[index]?.resolve(values[index])
     if (row !== null) this.#signal({ kind: 'committed', row })
     return 'answered'

@@ -29,12 +29,18 @@ export interface SqliteOptions {
 export function sqlite(pathOrDatabase: string | DriverHandle, options: SqliteOptions = {}): StoreSource {
   for (const name of Object.keys(options)) {
     if (name !== 'driver' && name !== 'durability') {
-      throw new PawlError('invalid_option', `Expected the options of sqlite() to be driver or durability, got \`${name}\`.`)
+      throw new PawlError(
+        'invalid_option',
+        `Expected the options of sqlite() to be driver or durability, got \`${name}\`.`,
+      )
     }
   }
   const durability = options.durability ?? 'power'
   if (durability !== 'power' && durability !== 'process') {
-    throw new PawlError('invalid_option', `Expected \`durability\` to be 'power' or 'process', got \`${String(durability)}\`.`)
+    throw new PawlError(
+      'invalid_option',
+      `Expected \`durability\` to be 'power' or 'process', got \`${String(durability)}\`.`,
+    )
   }
   if (pathOrDatabase === '' || (typeof pathOrDatabase !== 'string' && typeof pathOrDatabase?.prepare !== 'function')) {
     throw new PawlError('invalid_option', `Expected a path or a database handle, got \`${String(pathOrDatabase)}\`.`)
@@ -55,7 +61,10 @@ async function openStore(
   return new SqliteStore({ connection, path: realPath, liveness: new SidecarLiveness(driver, realPath) })
 }
 
-async function chooseDriver(pathOrDatabase: string | DriverHandle, brought: BetterSqlite3 | undefined): Promise<Driver> {
+async function chooseDriver(
+  pathOrDatabase: string | DriverHandle,
+  brought: BetterSqlite3 | undefined,
+): Promise<Driver> {
   if (brought !== undefined) return adaptBetterSqlite3(brought)
   const driver = await loadDefaultDriver()
   if (typeof pathOrDatabase === 'string' || driver.owns(pathOrDatabase)) return driver

@@ -50,9 +50,13 @@ function createDatabaseFile(path: string): void {
     )
   }
   if (existsSync(path) && statSync(path).isDirectory()) {
-    throw new PawlError('database_unavailable', `Expected ${path} to be a file, but it is a folder. Name a file in it.`, {
-      details: { path },
-    })
+    throw new PawlError(
+      'database_unavailable',
+      `Expected ${path} to be a file, but it is a folder. Name a file in it.`,
+      {
+        details: { path },
+      },
+    )
   }
   try {
     createPrivateFile(path)

@@ -78,7 +78,11 @@ export function toJob(row: JobRow, connection: Connection, interned: Interned, n
   }
 }
 
-export function countsOf(row: { error_retries: number; crash_retries: number; shutdown_retries: number }): Job['counts'] {
+export function countsOf(row: {
+  error_retries: number
+  crash_retries: number
+  shutdown_retries: number
+}): Job['counts'] {
   return { errorRetries: row.error_retries, crashRetries: row.crash_retries, shutdownRetries: row.shutdown_retries }
 }
 

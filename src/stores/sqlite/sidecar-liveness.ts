@@ -84,6 +84,7 @@ export class SidecarLiveness implements Liveness {
     const handle = this.#driver.open(this.#pathOf(nodeId))
     try {
       handle.exec('pragma busy_timeout = 0')
+      handle.exec('pragma journal_mode = memory')
       handle.exec('begin exclusive')
       return handle
     } catch (error) {

@@ -260,9 +260,13 @@ export class SqliteStore implements Store {
   async backup(path: string): Promise<void> {
     this.#refuseClosed()
     if (existsSync(path)) {
-      throw new PawlError('invalid_option', `Expected the backup's path to be a new file, but ${path} exists already.`, {
-        details: { path },
-      })
+      throw new PawlError(
+        'invalid_option',
+        `Expected the backup's path to be a new file, but ${path} exists already.`,
+        {
+          details: { path },
+        },
+      )
     }
     try {
       createPrivateFile(path)

@@ -102,12 +102,7 @@ class LaneSource {
   }
 
   #readPage(): void {
-    this.#page = this.#transaction.connection.all<HeadRow>(
-      SELECT_HEADS,
-      this.lane.laneId,
-      this.#pageSize,
-      this.#taken,
-    )
+    this.#page = this.#transaction.connection.all<HeadRow>(SELECT_HEADS, this.lane.laneId, this.#pageSize, this.#taken)
     this.#next = 0
   }
 }
@@ -131,7 +126,10 @@ function pickInOrder(
   request: ClaimRequest,
   sources: LaneSource[],
 ): { lane: Lane; row: HeadRow }[] {
-  const permits = new Permits(transaction, sources.map((source) => source.lane))
+  const permits = new Permits(
+    transaction,
+    sources.map((source) => source.lane),
+  )
   const typeRoom = new Map(request.types)
   const picked: { lane: Lane; row: HeadRow }[] = []
   let open = sources
@@ -150,7 +148,9 @@ function pickInOrder(
 
 function firstInOrder(sources: readonly LaneSource[]): LaneSource | undefined {
   if (sources.length <= 1) return sources[0]
-  return sources.reduce((first, other) => (compareRows(other.head as HeadRow, first.head as HeadRow) < 0 ? other : first))
+  return sources.reduce((first, other) =>
+    compareRows(other.head as HeadRow, first.head as HeadRow) < 0 ? other : first,
+  )
 }
 
 function compareRows(a: HeadRow, b: HeadRow): number {

@@ -19,7 +19,9 @@ join pawl_jobs j on j.seq = r.seq
 where r.run_id = ?`
 
 export function findJobRow(connection: Connection, by: { jobId: string } | { runId: string }): JobRow | undefined {
-  return 'jobId' in by ? connection.get<JobRow>(SELECT_JOB, by.jobId) : connection.get<JobRow>(SELECT_JOB_OF_RUN, by.runId)
+  return 'jobId' in by
+    ? connection.get<JobRow>(SELECT_JOB, by.jobId)
+    : connection.get<JobRow>(SELECT_JOB_OF_RUN, by.runId)
 }
 
 export function findJob(connection: Connection, interned: Interned, jobId: string, now: number): Job | null {
@@ -118,7 +120,11 @@ join pawl_nodes n on n.node_seq = r.node_seq`
 const SELECT_RUN_BY_ID = `select ${RUN_COLUMNS} ${FROM_RUNS} where r.run_id = ?`
 const SELECT_RUN_OF_JOB = `select ${RUN_COLUMNS} ${FROM_RUNS} where j.job_id = ?`
 
-export function findRun(connection: Connection, interned: Interned, by: { runId: string } | { jobId: string }): Run | null {
+export function findRun(
+  connection: Connection,
+  interned: Interned,
+  by: { runId: string } | { jobId: string },
+): Run | null {
   const row =
     'runId' in by
       ? connection.get<RunRow>(SELECT_RUN_BY_ID, by.runId)
@@ -191,4 +197,3 @@ limit ?`
 export function readLogs(connection: Connection, runId: string, after: number, limit: number): LogLine[] {
   return connection.all<SqlRow>(SELECT_LOGS, runId, after, limit) as unknown as LogLine[]
 }
-

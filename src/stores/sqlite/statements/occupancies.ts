@@ -53,7 +53,12 @@ where o.node_seq = (select node_seq from pawl_nodes where node_id = ?)
 order by o.seq
 limit ?`
 
-export function listOccupancies(connection: Connection, interned: Interned, nodeId: string, limit: number): Occupancy[] {
+export function listOccupancies(
+  connection: Connection,
+  interned: Interned,
+  nodeId: string,
+  limit: number,
+): Occupancy[] {
   return connection.all<ClaimedRow & { child: string | null }>(SELECT_OCCUPANCIES, nodeId, limit).map((row) => ({
     job: toClaimedJob(row, connection, interned),
     ended: row.status !== null,

@@ -60,7 +60,8 @@ export class Permits {
 }
 
 const INSERT_LIMIT = 'insert into pawl_limits (name, max) values (?, ?) on conflict (name) do nothing'
-const UPSERT_LIMIT = 'insert into pawl_limits (name, max) values (?, ?) on conflict (name) do update set max = excluded.max'
+const UPSERT_LIMIT =
+  'insert into pawl_limits (name, max) values (?, ?) on conflict (name) do update set max = excluded.max'
 const DELETE_LIMIT = 'delete from pawl_limits where name = ?'
 
 export function declareLimits(transaction: Transaction, limits: readonly LimitRecord[]): LimitRecord[] {

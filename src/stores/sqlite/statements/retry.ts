@@ -29,7 +29,12 @@ interface RetryPlace {
   readonly position?: number
 }
 
-export function insertRetry(transaction: Transaction, predecessorSeq: number, order: RetryOrder, place: RetryPlace): void {
+export function insertRetry(
+  transaction: Transaction,
+  predecessorSeq: number,
+  order: RetryOrder,
+  place: RetryPlace,
+): void {
   const { connection } = transaction
   const isReady = order.runAt <= place.now && !place.awaitsPredecessor
   const row = connection.get<{ chain_id: string; lane_id: number; attempt: number }>(

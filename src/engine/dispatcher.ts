@@ -1,0 +1,138 @@
+import type { Clock, Timer } from '../platform/clock.ts'
+import { passFaultPoint } from '../platform/fault-points.ts'
+import type { IdSource } from '../platform/ids.ts'
+import type { Logger } from '../platform/logger.ts'
+import type { StoreSignal } from '../store/events.ts'
+import type { ClaimedJob, RunStore } from '../store/runs.ts'
+import type { ConcurrencyPolicy } from './concurrency-policy.ts'
+
+export interface DispatcherParts {
+  readonly store: Pick<RunStore, 'claimJobs' | 'nextDueAt'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly newId: IdSource
+  readonly nodeId: string
+  readonly concurrency: number
+  readonly types: readonly string[]
+  readonly policy: ConcurrencyPolicy
+  readonly execute: (job: ClaimedJob) => void
+}
+
+/** Wakes that get lost must not stop the queue: so often it is looked at in any case. */
+const LOOK_AT_LEAST_EVERY_MS = 5_000
+
+/** After a failed claim, wait this long before the next. */
+const RETRY_CLAIM_MS = 500
+
+/** Fills the free places of this node from the head of the queue, whenever there is reason to look. */
+export class Dispatcher {
+  readonly #parts: DispatcherParts
+  readonly #executing = new Map<string, number>()
+  #bodies = 0
+  #isClaiming = false
+  #isWoken = false
+  #isRunning = false
+  #timer: Timer | null = null
+  #isWakeScheduled = false
+  #quietWaiters: (() => void)[] = []
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning
+  }
+
+  /** A claim is under way. */
+  get isClaiming(): boolean {
+    return this.#isClaiming
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.wake()
+  }
+
+  /** Claims nothing more. Resolves when no claim is under way. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    this.#timer?.cancel()
+    if (this.#isClaiming) await new Promise<void>((resolve) => this.#quietWaiters.push(resolve))
+  }
+
+  /** There may be something to start. */
+  wake(): void {
+    if (!this.#isRunning) return
+    if (this.#isClaiming) this.#isWoken = true
+    else if (this.#bodies < this.#parts.concurrency) void this.#claim()
+  }
+
+  /** A body has ended, and its place is free. */
+  freePlace(type: string): void {
+    this.#bodies--
+    this.#executing.set(type, (this.#executing.get(type) ?? 1) - 1)
+    this.#wakeInThisTurn()
+  }
+
+  hear(signal: StoreSignal): void {
+    if (signal.kind === 'changed-elsewhere' || signal.row.transitions.some(({ kind }) => WAKING.has(kind))) this.wake()
+  }
+
+  /**
+   * Bodies that end together free their places together, and their finishes are written at the end of this turn: the
+   * claim joins them there, so that one commit serves both.
+   */
+  #wakeInThisTurn(): void {
+    if (this.#isWakeScheduled) return
+    this.#isWakeScheduled = true
+    setImmediate(() => {
+      this.#isWakeScheduled = false
+      this.wake()
+    })
+  }
+
+  async #claim(): Promise<void> {
+    this.#isClaiming = true
+    this.#isWoken = false
+    let pauseMs = LOOK_AT_LEAST_EVERY_MS
+    try {
+      const limit = this.#parts.concurrency - this.#bodies
+      const claimed = await this.#claimUpTo(limit)
+      if (claimed.length > 0) passFaultPoint('dispatcher:claimed')
+      for (const job of claimed) this.#start(job)
+      // Fewer than asked for: nothing else is ready, until somebody wakes us or a delayed Job becomes due.
+      if (claimed.length < limit) pauseMs = await this.#untilNextDueMs()
+    } catch (error) {
+      this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
+      pauseMs = RETRY_CLAIM_MS
+    }
+    this.#isClaiming = false
+    for (const resolve of this.#quietWaiters.splice(0)) resolve()
+    if (!this.#isRunning) return
+    this.#timer?.cancel()
+    this.#timer = this.#parts.clock.after(pauseMs, () => this.wake())
+    if (this.#isWoken) this.wake()
+  }
+
+  #claimUpTo(limit: number): Promise<readonly ClaimedJob[]> {
+    const { store, clock, nodeId, newId, policy, types } = this.#parts
+    const allowed = policy.decideClaims({ freePlaces: limit, executing: this.#executing, types })
+    return store.claimJobs({ nodeId, now: clock.now(), limit, types: allowed, newRunId: newId })
+  }
+
+  #start(job: ClaimedJob): void {
+    this.#bodies++
+    this.#executing.set(job.type, (this.#executing.get(job.type) ?? 0) + 1)
+    this.#parts.execute(job)
+  }
+
+  async #untilNextDueMs(): Promise<number> {
+    const dueAt = await this.#parts.store.nextDueAt()
+    if (dueAt === null) return LOOK_AT_LEAST_EVERY_MS
+    return Math.min(LOOK_AT_LEAST_EVERY_MS, Math.max(0, dueAt - this.#parts.clock.now()))
+  }
+}
+
+/** Commits after which something may be able to start that could not before. */
+const WAKING: ReadonlySet<string> = new Set(['job.queued', 'job.finished', 'job.cancelled', 'run.released'])

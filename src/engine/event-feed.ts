@@ -1,0 +1,94 @@
+import type { Logger } from '../platform/logger.ts'
+import type { EventRow, EventStore, StoreSignal, Transition, TransitionKind } from '../store/events.ts'
+
+export type TransitionListener = (transition: Transition) => void
+
+const READ_MAX = 200
+
+/**
+ * Tells listeners of every transition that any process commits on this store, each once and in the order of the commits.
+ * Nothing is read while nobody listens.
+ */
+export class EventFeed {
+  readonly #store: EventStore
+  readonly #logger: Logger
+  readonly #listeners = new Map<TransitionKind, Set<TransitionListener>>()
+  #lastSeq: number | null = null
+  #isReading = false
+  #isBehind = false
+
+  constructor(store: EventStore, logger: Logger) {
+    this.#store = store
+    this.#logger = logger
+  }
+
+  /** From the moment it returns, the listener misses nothing. */
+  listen(kind: TransitionKind, listener: TransitionListener): () => void {
+    const listeners = this.#listeners.get(kind) ?? new Set()
+    listeners.add(listener)
+    this.#listeners.set(kind, listeners)
+    if (this.#lastSeq === null) void this.#begin()
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0) this.#listeners.delete(kind)
+      if (this.#listeners.size === 0) this.#lastSeq = null
+    }
+  }
+
+  hear(signal: StoreSignal): void {
+    if (this.#listeners.size === 0) return
+    if (
+      signal.kind === 'committed' &&
+      !this.#isReading &&
+      this.#lastSeq !== null &&
+      signal.row.seq === this.#lastSeq + 1
+    ) {
+      this.#tell(signal.row)
+    } else {
+      void this.#catchUp()
+    }
+  }
+
+  async #begin(): Promise<void> {
+    this.#isReading = true
+    try {
+      const seq = await this.#store.lastEventSeq()
+      this.#lastSeq ??= seq
+    } catch (error) {
+      this.#logger.warn({ error }, 'Events cannot be read')
+    }
+    this.#isReading = false
+    if (this.#isBehind) await this.#catchUp()
+  }
+
+  async #catchUp(): Promise<void> {
+    this.#isBehind = true
+    if (this.#isReading || this.#lastSeq === null) return
+    this.#isReading = true
+    try {
+      while (this.#isBehind && this.#lastSeq !== null) {
+        this.#isBehind = false
+        const rows = await this.#store.readEvents(this.#lastSeq, READ_MAX)
+        for (const row of rows) this.#tell(row)
+        if (rows.length === READ_MAX) this.#isBehind = true
+      }
+    } catch (error) {
+      this.#logger.warn({ error }, 'Events cannot be read; the next commit tries again')
+    }
+    this.#isReading = false
+  }
+
+  #tell(row: EventRow): void {
+    if (this.#lastSeq === null || row.seq <= this.#lastSeq) return
+    this.#lastSeq = row.seq
+    for (const transition of row.transitions) {
+      for (const listener of this.#listeners.get(transition.kind) ?? []) {
+        try {
+          listener(transition)
+        } catch (error) {
+          this.#logger.error({ error, event: transition.kind }, 'An event listener threw')
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock, Timer } from '../platform/clock.ts'
+import { passFaultPoint } from '../platform/fault-points.ts'
+import type { Logger } from '../platform/logger.ts'
+import type { NewJob } from '../store/jobs.ts'
+import type { Claim, ClaimedJob, FinishResult, RunStore } from '../store/runs.ts'
+import type { Finisher } from './finisher.ts'
+import type { Body, BodyEnd, InterruptCause } from './isolation/body.ts'
+import { checkParams, type ParamsCheck, type RegisteredType } from './job-type.ts'
+import { failure, interruptedOutcome, outcomeOf } from './outcome.ts'
+import { EMPTY_REPORT, Reporter } from './reporter.ts'
+
+/** What a finish or a result that came too late was about. Nothing was changed by it. */
+export interface LateFinish {
+  readonly claim: Claim
+  readonly type: string
+  /** What the body did in the end, in words. */
+  readonly ended: BodyEnd['kind']
+}
+
+export interface ExecutorParts {
+  readonly store: Pick<RunStore, 'recordReports' | 'recordChild'>
+  readonly finisher: Finisher
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly types: ReadonlyMap<string, RegisteredType>
+  readonly logDirectory: string | null
+  readonly prepareFollowUp: (type: string, params: unknown, options: unknown) => NewJob | Promise<NewJob>
+  /** A body has really ended: its place is free. */
+  readonly placeFreed: (type: string) => void
+  readonly lateFinish: (late: LateFinish) => void
+}
+
+/** How often reports of bodies are written while they execute. */
+const REPORT_EVERY_MS = 1_000
+
+/** Executes claimed Jobs: one pipeline from claim to outcome, the same for every isolation and every way to end. */
+export class Executor {
+  readonly #parts: ExecutorParts
+  readonly #executions = new Map<string, Execution>()
+  readonly #unreported = new Set<Execution>()
+  #reportTimer: Timer | null = null
+  #idleWaiters: (() => void)[] = []
+
+  constructor(parts: ExecutorParts) {
+    this.#parts = parts
+  }
+
+  /** Bodies that execute here, also those whose outcome is known already. */
+  get size(): number {
+    return this.#executions.size
+  }
+
+  isExecuting(runId: string): boolean {
+    return this.#executions.has(runId)
+  }
+
+  /** The Jobs whose bodies execute here. */
+  jobIds(): string[] {
+    return [...this.#executions.values()].map((execution) => execution.job.claim.jobId)
+  }
+
+  /** Starts a body and returns; everything else follows from its end. */
+  start(job: ClaimedJob): void {
+    const execution = new Execution(job)
+    this.#executions.set(job.claim.runId, execution)
+    void this.#execute(execution)
+  }
+
+  interrupt(runId: string, cause: InterruptCause): void {
+    const execution = this.#executions.get(runId)
+    if (execution !== undefined) this.#interrupt(execution, cause)
+  }
+
+  interruptAll(cause: InterruptCause): void {
+    for (const execution of this.#executions.values()) this.#interrupt(execution, cause)
+  }
+
+  /** Resolves when no body executes here. */
+  async idle(): Promise<void> {
+    if (this.#executions.size > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
+  }
+
+  async #execute(execution: Execution): Promise<void> {
+    const { job } = execution
+    const type = this.#parts.types.get(job.type) as RegisteredType
+    try {
+      const check = checkParams(type.schema, JSON.parse(job.params))
+      const params = check instanceof Promise ? await check : check
+      const end = await this.#runBody(execution, type, params)
+      passFaultPoint('executor:body-ended')
+      // The outcome is handed over before the place is free: a claim that follows must find its permits released.
+      const concluded = this.#conclude(execution, type, end)
+      this.#leave(execution)
+      await concluded
+    } catch (error) {
+      this.#leave(execution)
+      // Only a closed store or a bug leads here. The Run stays open; recovery ends it when this process has ended.
+      this.#parts.logger.error({ error, runId: job.claim.runId }, 'The outcome of a job could not be written')
+    }
+  }
+
+  async #runBody(execution: Execution, type: RegisteredType, params: ParamsCheck): Promise<BodyEnd | 'invalid-params'> {
+    if (params.kind === 'invalid') {
+      execution.invalidParams = `Invalid params at \`${params.path}\`: ${params.message}`
+      return 'invalid-params'
+    }
+    const { job } = execution
+    const logPath = type.hasLogFile ? await this.#prepareLogPath(job) : null
+    execution.reporter = new Reporter(this.#parts.clock, this.#parts.prepareFollowUp, () => this.#report(execution))
+    if (job.policy.timeoutMs !== null) {
+      execution.deadlineAt = job.startedAt + job.policy.timeoutMs
+      const restMs = execution.deadlineAt - this.#parts.clock.now()
+      execution.timer = this.#parts.clock.after(restMs, () => this.#interrupt(execution, 'timeout'))
+    }
+    execution.body = type.isolation.start({
+      job,
+      params: params.value,
+      parents: {},
+      reporter: execution.reporter,
+      killGraceMs: type.killGraceMs,
+      logPath,
+      recordChild: (child) => this.#parts.store.recordChild(job.claim, child, logPath),
+    })
+    if (execution.interruptedBy !== null) execution.body.interrupt(execution.interruptedBy)
+    return execution.body.ended
+  }
+
+  /** The outcome is known at this instant: it is written now, and the occupancy stays until the code has ended. */
+  #interrupt(execution: Execution, cause: InterruptCause): void {
+    if (execution.interruptedBy !== null || execution.hasEnded) return
+    execution.interruptedBy = cause
+    execution.timer?.cancel()
+    execution.body?.interrupt(cause)
+    const { job, reporter } = execution
+    this.#unreported.delete(execution)
+    execution.interruptWritten = this.#parts.finisher.finish({
+      job,
+      outcome: interruptedOutcome(cause, job.policy.timeoutMs),
+      vetoed: false,
+      body: 'executing',
+      report: reporter?.take() ?? EMPTY_REPORT,
+      followUps: [],
+    })
+    reporter?.end()
+    // Awaited when the body ends; until then a failure must not count as unhandled.
+    execution.interruptWritten.catch(() => {})
+  }
+
+  /** The body has really ended: writes its outcome, or gives back what an interrupted one still held. */
+  async #conclude(execution: Execution, type: RegisteredType, end: BodyEnd | 'invalid-params'): Promise<void> {
+    const { job, reporter } = execution
+    const { finisher, clock } = this.#parts
+    if (execution.interruptWritten !== null) {
+      // Called without waiting for the finish, so that both can share one commit: the store keeps their order.
+      await Promise.all([execution.interruptWritten, finisher.release(job.claim)])
+      if (end !== 'invalid-params' && end.kind !== 'threw') this.#reportLate(execution, end)
+      return
+    }
+    // A body that blocked the event loop past its deadline ends before the timer could fire. Its time was up all the same.
+    const isOverdue = execution.deadlineAt !== null && clock.now() >= execution.deadlineAt
+    const outcome =
+      end === 'invalid-params'
+        ? failure('invalid-params', execution.invalidParams)
+        : isOverdue
+          ? interruptedOutcome('timeout', job.policy.timeoutMs)
+          : outcomeOf(end)
+    const result = await finisher.finish({
+      job,
+      outcome,
+      vetoed: end !== 'invalid-params' && end.kind === 'threw' && !isOverdue && this.#isVetoed(type, job, end),
+      body: 'ended',
+      report: reporter?.take() ?? EMPTY_REPORT,
+      followUps: reporter?.followUps ?? [],
+    })
+    reporter?.end()
+    if (result.kind === 'already-finished' || isOverdue) {
+      this.#reportLate(execution, end === 'invalid-params' ? { kind: 'died', message: '', exitCode: null } : end)
+    }
+    this.#reportDropped(job, result)
+  }
+
+  #isVetoed(type: RegisteredType, job: ClaimedJob, end: BodyEnd & { kind: 'threw' }): boolean {
+    if (!end.retryable) return true
+    if (type.shouldRetry === null) return false
+    try {
+      return !type.shouldRetry(end.error, { attempt: job.attempt })
+    } catch (error) {
+      this.#parts.logger.warn({ error, type: type.type }, 'shouldRetry threw; the job is retried as its policy says')
+      return false
+    }
+  }
+
+  #leave(execution: Execution): void {
+    if (execution.hasEnded) return
+    execution.hasEnded = true
+    execution.timer?.cancel()
+    this.#unreported.delete(execution)
+    this.#executions.delete(execution.job.claim.runId)
+    this.#parts.placeFreed(execution.job.type)
+    if (this.#executions.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
+  }
+
+  #reportLate(execution: Execution, end: BodyEnd): void {
+    const { claim, type } = execution.job
+    this.#parts.lateFinish({ claim, type, ended: end.kind })
+  }
+
+  #reportDropped(job: ClaimedJob, result: FinishResult): void {
+    if (result.kind !== 'finished') return
+    for (const followUp of result.followUps) {
+      if (followUp.kind !== 'dropped') continue
+      this.#parts.logger.warn(
+        { jobId: job.claim.jobId, followUp: followUp.jobId },
+        'A follow-up was dropped because its key is taken; the job itself completed',
+      )
+    }
+  }
+
+  #report(execution: Execution): void {
+    this.#unreported.add(execution)
+    this.#reportTimer ??= this.#parts.clock.after(REPORT_EVERY_MS, () => {
+      this.#reportTimer = null
+      void this.#writeReports()
+    })
+  }
+
+  async #writeReports(): Promise<void> {
+    const executions = [...this.#unreported]
+    this.#unreported.clear()
+    if (executions.length === 0) return
+    const reports = executions.map(({ job, reporter }) => ({
+      claim: job.claim,
+      report: reporter?.take() ?? EMPTY_REPORT,
+    }))
+    try {
+      await this.#parts.store.recordReports(reports, this.#parts.clock.now())
+    } catch (error) {
+      // What a body says is worth less than the body: it goes on, and the loss is told.
+      this.#parts.logger.warn(
+        { error, runs: reports.length },
+        'Logs and progress could not be written and were dropped',
+      )
+    }
+  }
+
+  async #prepareLogPath(job: ClaimedJob): Promise<string | null> {
+    const { logDirectory } = this.#parts
+    if (logDirectory === null) return null
+    await mkdir(logDirectory, { recursive: true, mode: 0o700 })
+    return join(logDirectory, `${job.claim.runId}.log`)
+  }
+}
+
+/** One body from its claim to its real end. */
+class Execution {
+  readonly job: ClaimedJob
+  reporter: Reporter | null = null
+  body: Body | null = null
+  timer: Timer | null = null
+  deadlineAt: number | null = null
+  interruptedBy: InterruptCause | null = null
+  interruptWritten: Promise<FinishResult> | null = null
+  invalidParams = ''
+  hasEnded = false
+
+  constructor(job: ClaimedJob) {
+    this.job = job
+  }
+}

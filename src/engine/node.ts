@@ -1,0 +1,219 @@
+import { hostname } from 'node:os'
+import { assert } from '../domain/errors.ts'
+import { type Clock, delay } from '../platform/clock.ts'
+import type { IdSource } from '../platform/ids.ts'
+import type { Logger } from '../platform/logger.ts'
+import type { Random } from '../platform/random.ts'
+import type { StoreSignal } from '../store/events.ts'
+import type { NewJob } from '../store/jobs.ts'
+import type { Life, NodeRecord } from '../store/nodes.ts'
+import type { Store } from '../store/store.ts'
+import type { ConcurrencyPolicy } from './concurrency-policy.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { Executor, type LateFinish } from './executor.ts'
+import { Finisher } from './finisher.ts'
+import type { RegisteredType } from './job-type.ts'
+import { Poller } from './poller.ts'
+import { Recovery, type RecoveryStats } from './recovery.ts'
+
+export interface NodeParts {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  readonly newId: IdSource
+  readonly logger: Logger
+  readonly name: string
+  readonly concurrency: number
+  readonly policy: ConcurrencyPolicy
+  readonly types: ReadonlyMap<string, RegisteredType>
+  readonly prepareFollowUp: (type: string, params: unknown, options: unknown) => NewJob | Promise<NewJob>
+  readonly lateFinish: (late: LateFinish) => void
+  readonly nodeRecovered: (node: NodeRecord, stats: RecoveryStats) => void
+}
+
+const LOOK_FOR_DEAD_EVERY_MS = 1_000
+const LOOK_FOR_STRAYS_EVERY_MS = 5_000
+const PRUNE_EVENTS_EVERY_MS = 600_000
+const EVENTS_KEPT_MS = 24 * 3_600_000
+const PRUNE_EVENTS_MAX = 1_000
+
+/** After an abort, bodies that listen to their signal get this long to end before the node leaves without them. */
+const ABORT_GRACE_MS = 1_000
+
+/** One scheduler that executes: it lives from its first start until its last body has ended. */
+export class SchedulerNode {
+  readonly nodeId: string
+  readonly #parts: NodeParts
+  readonly #finisher: Finisher
+  readonly #executor: Executor
+  readonly #dispatcher: Dispatcher
+  readonly #recovery: Recovery
+  readonly #poller: Poller
+  #life: Life | null = null
+
+  constructor(parts: NodeParts) {
+    const { store, clock, random, newId, logger } = parts
+    this.#parts = parts
+    this.nodeId = newId()
+    const { nodeId } = this
+    this.#finisher = new Finisher({ store, clock, random, newId, logger, nodeId })
+    this.#recovery = new Recovery({
+      store,
+      finisher: this.#finisher,
+      clock,
+      logger,
+      newId,
+      nodeId,
+      nodeRecovered: parts.nodeRecovered,
+    })
+    this.#executor = new Executor({
+      store,
+      finisher: this.#finisher,
+      clock,
+      logger,
+      types: parts.types,
+      logDirectory: store.logDirectory,
+      prepareFollowUp: parts.prepareFollowUp,
+      placeFreed: (type) => this.#dispatcher.freePlace(type),
+      lateFinish: parts.lateFinish,
+    })
+    this.#dispatcher = new Dispatcher({
+      store,
+      clock,
+      logger,
+      newId,
+      nodeId,
+      concurrency: parts.concurrency,
+      types: [...parts.types.keys()],
+      policy: parts.policy,
+      execute: (job) => this.#executor.start(job),
+    })
+    this.#poller = new Poller(clock, logger)
+  }
+
+  get isStarted(): boolean {
+    return this.#dispatcher.isRunning
+  }
+
+  /** Neither a body nor a claim nor a write is under way here. */
+  get isQuiet(): boolean {
+    return this.#executor.size === 0 && !this.#dispatcher.isClaiming
+  }
+
+  get executing(): readonly string[] {
+    return this.#executor.jobIds()
+  }
+
+  /** Recovers what the dead left, then claims. After a stop it goes on with what still executes here. */
+  async start(): Promise<RecoveryStats> {
+    assert(!this.isStarted, 'a node is started twice')
+    if (this.#life === null) await this.#beginLife()
+    const stats = await this.#recovery.recoverAtStart()
+    this.#dispatcher.start()
+    return stats
+  }
+
+  /** Claims nothing more and waits. What has not ended then goes on; nothing is aborted. */
+  async stop(timeoutMs: number): Promise<readonly string[]> {
+    await this.#dispatcher.stop()
+    await this.#waitForBodies(timeoutMs)
+    if (this.#executor.size === 0) await this.#finisher.drained()
+    return this.#executor.jobIds()
+  }
+
+  /**
+   * Leaves for good: waits, then aborts without charging the Jobs. Resolves with a promise of the end of bodies that
+   * ignored the abort; until then this node lives, because they do.
+   */
+  async leave(timeoutMs: number): Promise<{ readonly left: Promise<void> | null }> {
+    await this.stop(timeoutMs)
+    if (this.#executor.size > 0) {
+      this.#executor.interruptAll('shutdown')
+      await this.#waitForBodies(ABORT_GRACE_MS + this.#killGraceMs())
+    }
+    await this.#poller.stop()
+    await this.#finisher.drained()
+    if (this.#executor.size === 0) {
+      await this.#endLife()
+      return { left: null }
+    }
+    this.#parts.logger.warn(
+      { bodies: this.#executor.size },
+      'Some jobs ignored their abort signal; their places stay taken until they end or the process does',
+    )
+    return { left: this.#executor.idle().then(() => this.#endLife()) }
+  }
+
+  hear(signal: StoreSignal): void {
+    this.#dispatcher.hear(signal)
+    if (this.#executor.size > 0 && mayHoldCancelWish(signal)) void this.#carryOutCancelWishes()
+  }
+
+  async #beginLife(): Promise<void> {
+    const { store, clock, name, types, concurrency } = this.#parts
+    this.#life = await store.liveness.begin(this.nodeId)
+    await store.registerNode({
+      nodeId: this.nodeId,
+      name,
+      host: hostname(),
+      pid: process.pid,
+      types: [...types.keys()],
+      concurrency,
+      startedAt: clock.now(),
+    })
+    // From now on until the last body has ended, also while nothing is claimed: a stopped node lives, and cancels.
+    this.#poller.start([
+      { name: 'look for dead nodes', everyMs: LOOK_FOR_DEAD_EVERY_MS, run: () => this.#lookForDead() },
+      { name: 'look for strays', everyMs: LOOK_FOR_STRAYS_EVERY_MS, run: () => this.#endStrays() },
+      { name: 'prune events', everyMs: PRUNE_EVENTS_EVERY_MS, run: () => this.#pruneEvents() },
+    ])
+  }
+
+  async #endLife(): Promise<void> {
+    await this.#finisher.drained()
+    await this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now())
+    await this.#life?.end()
+    this.#life = null
+  }
+
+  async #waitForBodies(timeoutMs: number): Promise<void> {
+    if (this.#executor.size === 0) return
+    await Promise.race([this.#executor.idle(), delay(this.#parts.clock, timeoutMs)])
+  }
+
+  #killGraceMs(): number {
+    return Math.max(0, ...[...this.#parts.types.values()].map((type) => (type.hasLogFile ? type.killGraceMs : 0)))
+  }
+
+  async #lookForDead(): Promise<void> {
+    await this.#life?.beat()
+    await this.#recovery.recoverDeadNodes()
+    await this.#carryOutCancelWishes()
+  }
+
+  async #endStrays(): Promise<void> {
+    if (this.#dispatcher.isClaiming) return
+    await this.#recovery.endStrays((runId) => this.#executor.isExecuting(runId) || this.#finisher.isFinishing(runId))
+  }
+
+  async #pruneEvents(): Promise<void> {
+    const before = this.#parts.clock.now() - EVENTS_KEPT_MS
+    while ((await this.#parts.store.pruneEvents(before, PRUNE_EVENTS_MAX)) === PRUNE_EVENTS_MAX);
+  }
+
+  async #carryOutCancelWishes(): Promise<void> {
+    try {
+      for (const { claim, mode } of await this.#parts.store.findCancelWishes(this.nodeId)) {
+        if (mode === 'abort') this.#executor.interrupt(claim.runId, 'cancelled')
+      }
+    } catch (error) {
+      this.#parts.logger.warn({ error }, 'Cancel requests cannot be read; trying again')
+    }
+  }
+}
+
+function mayHoldCancelWish(signal: StoreSignal): boolean {
+  return (
+    signal.kind === 'changed-elsewhere' || signal.row.transitions.some(({ kind }) => kind === 'job.cancel-requested')
+  )
+}

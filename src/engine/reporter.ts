@@ -1,0 +1,124 @@
+import { resolve } from 'node:path'
+import type { JsonValue } from '../domain/json.ts'
+import {
+  ARTIFACTS_MAX,
+  type Artifact,
+  capText,
+  LOG_FIELDS_MAX,
+  LOG_LINES_MAX,
+  LOG_TEXT_MAX,
+  type LogLevel,
+  type LogLine,
+  PROGRESS_MESSAGE_MAX,
+  type Progress,
+} from '../domain/run.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { NewJob } from '../store/jobs.ts'
+import type { RunReport } from '../store/runs.ts'
+import type { BodyReporter } from './isolation/body.ts'
+
+export const EMPTY_REPORT: RunReport = { progress: null, logs: [], artifacts: [], logsDropped: 0 }
+
+/** Collects what one body says, until it is written about once a second, and at last with its outcome. */
+export class Reporter implements BodyReporter {
+  readonly #clock: Clock
+  readonly #prepareFollowUp: (type: string, params: unknown, options: unknown) => NewJob | Promise<NewJob>
+  readonly #changed: () => void
+  #progress: Progress | null = null
+  #logs: LogLine[] = []
+  #artifacts: Artifact[] = []
+  #linesTaken = 0
+  #artifactsTaken = 0
+  #logsDropped = 0
+  readonly #followUps: NewJob[] = []
+  #ended = false
+
+  constructor(
+    clock: Clock,
+    prepareFollowUp: (type: string, params: unknown, options: unknown) => NewJob | Promise<NewJob>,
+    changed: () => void,
+  ) {
+    this.#clock = clock
+    this.#prepareFollowUp = prepareFollowUp
+    this.#changed = changed
+  }
+
+  get followUps(): readonly NewJob[] {
+    return this.#followUps
+  }
+
+  log(level: LogLevel, text: string, fields: { readonly [key: string]: JsonValue } | undefined): void {
+    if (this.#linesTaken + this.#logs.length >= LOG_LINES_MAX) this.#logsDropped++
+    else {
+      this.#logs.push({
+        at: this.#clock.now(),
+        level,
+        text: capText(String(text), LOG_TEXT_MAX),
+        fields: fields === undefined ? null : encodeFields(fields),
+      })
+    }
+    this.#noticeChange()
+  }
+
+  progress(fraction: number, message: string | undefined): void {
+    this.#progress = {
+      fraction,
+      message: message === undefined ? null : capText(String(message), PROGRESS_MESSAGE_MAX),
+    }
+    this.#noticeChange()
+  }
+
+  addArtifact(path: string, name: string | undefined): void {
+    if (this.#artifactsTaken + this.#artifacts.length >= ARTIFACTS_MAX) return
+    const resolved = resolve(path)
+    this.#artifacts.push({ name: name ?? resolved.slice(resolved.lastIndexOf('/') + 1), path: resolved })
+    this.#noticeChange()
+  }
+
+  enqueue(type: string, params: unknown, options: unknown): string | Promise<string> {
+    const keep = (job: NewJob): string => {
+      this.#followUps.push(job)
+      return job.jobId
+    }
+    const job = this.#prepareFollowUp(type, params, options)
+    return job instanceof Promise ? job.then(keep) : keep(job)
+  }
+
+  /** What has come since the last time. */
+  take(): RunReport {
+    if (this.#progress === null && this.#logs.length === 0 && this.#artifacts.length === 0 && this.#logsDropped === 0) {
+      return EMPTY_REPORT
+    }
+    const report = {
+      progress: this.#progress,
+      logs: this.#logs,
+      artifacts: this.#artifacts,
+      logsDropped: this.#logsDropped,
+    }
+    this.#linesTaken += this.#logs.length
+    this.#artifactsTaken += this.#artifacts.length
+    this.#progress = null
+    this.#logs = []
+    this.#artifacts = []
+    this.#logsDropped = 0
+    return report
+  }
+
+  /** The outcome is written: what comes now is too late. Returns how much had come but was not written. */
+  end(): void {
+    this.#ended = true
+  }
+
+  #noticeChange(): void {
+    if (!this.#ended) this.#changed()
+  }
+}
+
+function encodeFields(fields: object): string {
+  try {
+    const text = JSON.stringify(fields) ?? 'null'
+    return text.length <= LOG_FIELDS_MAX ? text : JSON.stringify({ truncated: text.slice(0, LOG_FIELDS_MAX / 2) })
+  } catch (error) {
+    return JSON.stringify({ unserialisable: String(error) })
+  }
+}

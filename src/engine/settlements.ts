@@ -1,0 +1,107 @@
+import type { Clock, Timer } from '../platform/clock.ts'
+import type { StoreSignal } from '../store/events.ts'
+import type { ChainEnd, JobStore } from '../store/jobs.ts'
+
+/** Chains looked at in one read. */
+const LOOK_MAX = 500
+
+/** After a change elsewhere every waiting chain must be looked at, but not for each of many changes. */
+const LOOK_PAUSE_MS = 50
+
+/** Also without any sign: a lost one must not keep a caller waiting. */
+const LOOK_AT_LEAST_EVERY_MS = 5_000
+
+interface Waiter {
+  readonly resolve: (end: ChainEnd) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Lets callers wait until a chain is settled, wherever it runs. The state itself is read; signals only say when. */
+export class Settlements {
+  readonly #store: Pick<JobStore, 'findChainEnds'>
+  readonly #clock: Clock
+  readonly #waiters = new Map<string, Waiter[]>()
+  #candidates = new Set<string>()
+  #isLookScheduled = false
+  #timer: Timer | null = null
+
+  constructor(store: Pick<JobStore, 'findChainEnds'>, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  async wait(chainId: string): Promise<ChainEnd> {
+    const [end] = await this.#store.findChainEnds([chainId])
+    if (end !== undefined) return end
+    return new Promise((resolve, reject) => {
+      const waiters = this.#waiters.get(chainId)
+      if (waiters === undefined) this.#waiters.set(chainId, [{ resolve, reject }])
+      else waiters.push({ resolve, reject })
+      // It may have settled between the look and now.
+      this.#look(chainId)
+      this.#keepLooking()
+    })
+  }
+
+  hear(signal: StoreSignal): void {
+    if (this.#waiters.size === 0) return
+    if (signal.kind === 'changed-elsewhere') this.#lookAtAllSoon(LOOK_PAUSE_MS)
+    else {
+      for (const { kind, chainId } of signal.row.transitions) {
+        if ((kind === 'job.finished' || kind === 'job.cancelled') && this.#waiters.has(chainId)) this.#look(chainId)
+      }
+    }
+  }
+
+  /** Nobody will look any more. */
+  close(error: unknown): void {
+    this.#timer?.cancel()
+    for (const waiters of this.#waiters.values()) for (const { reject } of waiters) reject(error)
+    this.#waiters.clear()
+  }
+
+  #look(chainId: string): void {
+    this.#candidates.add(chainId)
+    if (this.#isLookScheduled) return
+    this.#isLookScheduled = true
+    queueMicrotask(() => void this.#lookNow())
+  }
+
+  async #lookNow(): Promise<void> {
+    this.#isLookScheduled = false
+    const chainIds = [...this.#candidates]
+    this.#candidates = new Set()
+    for (let from = 0; from < chainIds.length; from += LOOK_MAX) {
+      try {
+        for (const end of await this.#store.findChainEnds(chainIds.slice(from, from + LOOK_MAX))) this.#settle(end)
+      } catch {
+        // The store is closing or cannot be read for a moment; the next look finds what this one missed.
+        this.#lookAtAllSoon(LOOK_AT_LEAST_EVERY_MS)
+      }
+    }
+  }
+
+  #settle(end: ChainEnd): void {
+    const waiters = this.#waiters.get(end.chainId) ?? []
+    this.#waiters.delete(end.chainId)
+    for (const { resolve } of waiters) resolve(end)
+    if (this.#waiters.size === 0) {
+      this.#timer?.cancel()
+      this.#timer = null
+    }
+  }
+
+  #keepLooking(): void {
+    if (this.#timer === null) this.#lookAtAllSoon(LOOK_AT_LEAST_EVERY_MS)
+  }
+
+  #lookAtAllSoon(delayMs: number): void {
+    this.#timer?.cancel()
+    this.#timer = this.#clock.after(delayMs, () => {
+      this.#timer = null
+      if (this.#waiters.size === 0) return
+      for (const chainId of this.#waiters.keys()) this.#look(chainId)
+      this.#keepLooking()
+    })
+  }
+}

@@ -1,0 +1,35 @@
+export type { Chain, ChainOutcome } from './domain/chain.ts'
+export { type ErrorCode, NonRetryableError, PawlError } from './domain/errors.ts'
+export type { CancelMode, Hold, Job, JobPolicy, JobStatus } from './domain/job.ts'
+export type { JsonObject, JsonValue } from './domain/json.ts'
+export type { BackoffOptions, RetryOptions } from './domain/options.ts'
+export type { Backoff, RetryCounts, RetryPolicy } from './domain/retry.ts'
+export type { Artifact, FailureReason, LogLevel, Progress, Run, RunStatus } from './domain/run.ts'
+export type { ClaimQuestion, ConcurrencyPolicy } from './engine/concurrency-policy.ts'
+export type { LateFinish } from './engine/executor.ts'
+export type { RecoveryStats } from './engine/recovery.ts'
+export {
+  type CommandJob,
+  defineJob,
+  type HandlerJob,
+  type JobTypeOptions,
+  type ModuleJob,
+} from './library/define-job.ts'
+export type { JobHandle, Settled } from './library/job-handle.ts'
+export type { AnyJobType, InputOf, JobContext, JobType, JsonCompatible, ResultOf, Skipped } from './library/job-type.ts'
+export { openScheduler } from './library/open-scheduler.ts'
+export type { EnqueueItem, LocalEvents, Scheduler, SchedulerEvents } from './library/scheduler.ts'
+export type { SchedulerOptions } from './library/scheduler-options.ts'
+export type { Cancellation, CancelOptions } from './operations/cancel-job.ts'
+export type { EnqueueOptions } from './operations/enqueue-options.ts'
+export type { NewPlace } from './operations/move-job.ts'
+export type { LogEntry } from './operations/read-history.ts'
+export type { ManualRetry, ManualRetryOptions } from './operations/retry-job.ts'
+export type { Clock, Timer } from './platform/clock.ts'
+export type { Logger } from './platform/logger.ts'
+export type { Random } from './platform/random.ts'
+export type { Transition, TransitionKind } from './store/events.ts'
+export type { MoveTarget, Page } from './store/jobs.ts'
+export type { LimitRecord } from './store/maintenance.ts'
+export type { NodeRecord } from './store/nodes.ts'
+export type { Store, StoreSource } from './store/store.ts'

@@ -1,0 +1,47 @@
+import type { Job } from '../domain/job.ts'
+import type { FailureReason, Progress } from '../domain/run.ts'
+import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
+import type { ChainEnd } from '../store/jobs.ts'
+
+/** How a chain ended. */
+export type Settled<Result = unknown> =
+  | {
+      readonly outcome: 'COMPLETED'
+      readonly result: Result
+      readonly error: null
+      readonly reason: null
+      readonly attempts: number
+      readonly jobId: string
+    }
+  | {
+      readonly outcome: 'FAILED' | 'SKIPPED' | 'CANCELLED'
+      readonly result: null
+      /** What failed, why it was skipped, or why it was cancelled. */
+      readonly error: string | null
+      readonly reason: FailureReason | null
+      readonly attempts: number
+      /** The last Job of the chain. */
+      readonly jobId: string
+    }
+
+/** An accepted Job. */
+export interface JobHandle<Result = unknown> {
+  readonly jobId: string
+  /** True when an idempotency key was answered with an earlier Job. */
+  readonly existed: boolean
+  /** Waits until the chain has ended, retries included, in whatever process it runs. Never rejects because a Job failed. */
+  settled(): Promise<Settled<Result>>
+  /** Calls the listener with each progress that a body of the chain reports. Returns the way to stop it. */
+  onProgress(listener: (progress: Progress) => void): () => void
+  get(): Promise<Job>
+  cancel(options?: CancelOptions): Promise<Cancellation>
+}
+
+export function toSettled<Result>(end: ChainEnd): Settled<Result> {
+  const { attempts, jobId } = end
+  if (end.outcome === 'COMPLETED') {
+    const result = JSON.parse(end.result ?? 'null') as Result
+    return { outcome: end.outcome, result, error: null, reason: null, attempts, jobId }
+  }
+  return { outcome: end.outcome, result: null, error: end.error, reason: end.reason, attempts, jobId }
+}

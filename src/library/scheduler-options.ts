@@ -1,0 +1,141 @@
+import { PawlError } from '../domain/errors.ts'
+import {
+  CONCURRENCY_MAX,
+  LIMIT_MAX,
+  RESOURCE_PATTERN,
+  RUNNING_LIMIT,
+  resourceLimit,
+  typeLimit,
+} from '../domain/limits.ts'
+import { invalid, readWhole, refuseUnknownKeys } from '../domain/options.ts'
+import { type ConcurrencyPolicy, fillFreePlaces } from '../engine/concurrency-policy.ts'
+import type { RegisteredType } from '../engine/job-type.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import { type Logger, stderrLogger } from '../platform/logger.ts'
+import { type Random, systemRandom } from '../platform/random.ts'
+import type { LimitRecord } from '../store/maintenance.ts'
+import type { StoreSource } from '../store/store.ts'
+import { type AnyJobType, REGISTERED } from './job-type.ts'
+
+export interface SchedulerOptions {
+  readonly store: StoreSource
+  /** The job types this process handles. @default none: it can enqueue and read, not execute */
+  readonly jobs?: readonly AnyJobType[]
+  /** Bodies at once in this process. @default 1 */
+  readonly concurrency?: number
+  /** Bodies at once on the whole store. @default no limit */
+  readonly maxRunning?: number
+  /** How many permits each resource has on the whole store. */
+  readonly resources?: Readonly<Record<string, number>>
+  /** How long `close` waits for running jobs before it aborts them. @default 30_000 */
+  readonly shutdownTimeoutMs?: number
+  /** Closes on SIGTERM and SIGINT and exits; a second signal exits at once. @default false */
+  readonly handleSignals?: boolean
+  /** What operators call this process. @default its host name and pid */
+  readonly name?: string
+  /** Decides how many jobs of which types to claim, within the limits. @default whatever is next */
+  readonly concurrencyPolicy?: ConcurrencyPolicy
+  /** @default warnings and errors, one line each, on stderr */
+  readonly logger?: Logger
+  /** @default the system's clock */
+  readonly clock?: Clock
+  /** @default Math.random */
+  readonly random?: Random
+}
+
+const KNOWN = [
+  'store',
+  'jobs',
+  'concurrency',
+  'maxRunning',
+  'resources',
+  'shutdownTimeoutMs',
+  'handleSignals',
+  'name',
+  'concurrencyPolicy',
+  'logger',
+  'clock',
+  'random',
+] as const
+
+export interface CheckedOptions {
+  readonly types: ReadonlyMap<string, RegisteredType>
+  readonly concurrency: number
+  readonly limits: readonly LimitRecord[]
+  readonly shutdownTimeoutMs: number
+  readonly handleSignals: boolean
+  readonly name: string
+  readonly policy: ConcurrencyPolicy
+  readonly logger: Logger
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions {
+  refuseUnknownKeys(options, KNOWN, '')
+  if (typeof options.store?.open !== 'function')
+    throw invalid('store', "a store such as sqlite('pawl.db')", options.store)
+  const types = readTypes(options.jobs ?? [])
+  return {
+    types,
+    concurrency: readWhole(options.concurrency ?? 1, 1, CONCURRENCY_MAX, 'concurrency'),
+    limits: readLimits(options, types),
+    shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
+    handleSignals: options.handleSignals ?? false,
+    name: options.name ?? `${process.env['HOSTNAME'] ?? 'node'}-${process.pid}`,
+    policy: options.concurrencyPolicy ?? fillFreePlaces,
+    logger: options.logger ?? stderrLogger,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? systemRandom,
+  }
+}
+
+function readTypes(jobs: readonly AnyJobType[]): Map<string, RegisteredType> {
+  if (!Array.isArray(jobs)) throw invalid('jobs', 'a list of job types made by defineJob', jobs)
+  const types = new Map<string, RegisteredType>()
+  for (const [index, job] of (jobs as readonly AnyJobType[]).entries()) {
+    const registered = job?.[REGISTERED]
+    if (registered === undefined) throw invalid(`jobs.${index}`, 'a job type made by defineJob', job)
+    if (types.has(registered.type)) {
+      throw new PawlError(
+        'duplicate_type',
+        `Job type \`${registered.type}\` is given twice. Each type has one handler.`,
+        {
+          path: `jobs.${index}`,
+        },
+      )
+    }
+    types.set(registered.type, registered)
+  }
+  return types
+}
+
+function readLimits(options: SchedulerOptions, types: ReadonlyMap<string, RegisteredType>): LimitRecord[] {
+  const limits: LimitRecord[] = []
+  if (options.maxRunning !== undefined) {
+    limits.push({ name: RUNNING_LIMIT, max: readWhole(options.maxRunning, 1, LIMIT_MAX, 'maxRunning') })
+  }
+  for (const [name, max] of Object.entries(options.resources ?? {})) {
+    if (!RESOURCE_PATTERN.test(name)) throw invalid('resources', 'an object with names such as `gpu`', name)
+    limits.push({ name: resourceLimit(name), max: readWhole(max, 1, LIMIT_MAX, `resources.${name}`) })
+  }
+  for (const { type, concurrency } of types.values()) {
+    if (concurrency !== null) limits.push({ name: typeLimit(type), max: concurrency })
+  }
+  return limits
+}
+
+/** A type that takes a resource which neither the options nor the store give a limit is a mistake of the configuration. */
+export function refuseUnknownResources(types: Iterable<RegisteredType>, stored: readonly LimitRecord[]): void {
+  const known = new Set(stored.map(({ name }) => name))
+  for (const { type, policy } of types) {
+    for (const resource of policy.resources) {
+      if (known.has(resourceLimit(resource))) continue
+      throw new PawlError(
+        'unknown_resource',
+        `Job type \`${type}\` takes the resource \`${resource}\`, but nobody said how many there are. Pass openScheduler({ resources: { '${resource}': 1 } }).`,
+        { path: `resources.${resource}` },
+      )
+    }
+  }
+}

@@ -1,0 +1,371 @@
+import type { Chain } from '../domain/chain.ts'
+import { PawlError } from '../domain/errors.ts'
+import type { Job } from '../domain/job.ts'
+import { LIMIT_MAX } from '../domain/limits.ts'
+import { invalid, readWhole } from '../domain/options.ts'
+import type { Run } from '../domain/run.ts'
+import { prepareJob } from '../engine/enqueue.ts'
+import { EventFeed } from '../engine/event-feed.ts'
+import type { LateFinish } from '../engine/executor.ts'
+import { SchedulerNode } from '../engine/node.ts'
+import type { RecoveryStats } from '../engine/recovery.ts'
+import { Settlements } from '../engine/settlements.ts'
+import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
+import { cancelJob } from '../operations/cancel-job.ts'
+import type { OperationContext } from '../operations/context.ts'
+import { enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
+import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
+import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
+import { pruneHistory } from '../operations/prune-history.ts'
+import * as history from '../operations/read-history.ts'
+import { type ManualRetry, type ManualRetryOptions, retryJob } from '../operations/retry-job.ts'
+import type { StoreSignal, Transition, TransitionKind } from '../store/events.ts'
+import type { EnqueuedItem, MoveTarget, NewJob } from '../store/jobs.ts'
+import type { LimitRecord } from '../store/maintenance.ts'
+import type { NodeRecord } from '../store/nodes.ts'
+import type { Store } from '../store/store.ts'
+import { type JobHandle, type Settled, toSettled } from './job-handle.ts'
+import type { AnyJobType, InputOf, ResultOf } from './job-type.ts'
+import type { CheckedOptions } from './scheduler-options.ts'
+
+/** Events of this process alone; all others come from the store, whichever process made them. */
+export interface LocalEvents {
+  /** A body came to its end after its Run had one: nothing was changed by it. */
+  'run.late': LateFinish
+  /** A dead node was found, and its Jobs were recovered. */
+  'node.recovered': { readonly node: NodeRecord; readonly stats: RecoveryStats }
+}
+
+export type SchedulerEvents = { readonly [Kind in TransitionKind]: Transition } & LocalEvents
+
+/** One Job of a list for `enqueueMany`. */
+export type EnqueueItem<Type extends AnyJobType | string> = EnqueueOptions & {
+  readonly type: Type
+  readonly params: Type extends AnyJobType ? InputOf<Type> : unknown
+}
+
+type HandleOf<Type> = JobHandle<Type extends AnyJobType ? ResultOf<Type> : unknown>
+
+/** Accepts, executes and remembers Jobs. Made by `openScheduler`. */
+export class Scheduler {
+  readonly #store: Store
+  readonly #options: CheckedOptions
+  readonly #context: OperationContext
+  readonly #node: SchedulerNode
+  readonly #settlements: Settlements
+  readonly #feed: EventFeed
+  readonly #localListeners = new Map<string, Set<(event: never) => void>>()
+  readonly #unsubscribe: () => void
+  #state: 'open' | 'starting' | 'closing' | 'closed' = 'open'
+  #closed: Promise<void> | null = null
+
+  /** @internal */
+  constructor(context: OperationContext, options: CheckedOptions) {
+    const { store, clock, newId } = context
+    this.#store = store
+    this.#options = options
+    this.#context = context
+    this.#settlements = new Settlements(store, clock)
+    this.#feed = new EventFeed(store, options.logger)
+    this.#node = new SchedulerNode({
+      store,
+      clock,
+      random: options.random,
+      newId,
+      logger: options.logger,
+      name: options.name,
+      concurrency: options.concurrency,
+      policy: options.policy,
+      types: options.types,
+      prepareFollowUp: (type, params, followUp) => this.#prepareFollowUp(type, params, followUp as EnqueueOptions),
+      lateFinish: (late) => this.#emit('run.late', late),
+      nodeRecovered: (node, stats) => this.#emit('node.recovered', { node, stats }),
+    })
+    this.#unsubscribe = store.subscribe((signal) => this.#hear(signal))
+  }
+
+  /** This scheduler's id as a node. */
+  get nodeId(): string {
+    return this.#node.nodeId
+  }
+
+  // Accepting
+
+  /** Accepts one Job. Once this resolves, the Job survives a crash and a power cut. */
+  async enqueue<Type extends AnyJobType | string>(
+    type: Type,
+    params: Type extends AnyJobType ? InputOf<Type> : unknown,
+    options?: EnqueueOptions,
+  ): Promise<HandleOf<Type>> {
+    this.#refuseClosed()
+    const request = readEnqueueOptions(typeName(type), params, options, this.#context.clock.now())
+    return this.#handle(await enqueueJob(this.#context, request)) as HandleOf<Type>
+  }
+
+  /** Accepts all of them or none, in the given order. */
+  async enqueueMany<const Types extends readonly (AnyJobType | string)[]>(
+    items: { readonly [Index in keyof Types]: EnqueueItem<Types[Index]> },
+  ): Promise<{ -readonly [Index in keyof Types]: HandleOf<Types[Index]> }> {
+    this.#refuseClosed()
+    if (!Array.isArray(items)) throw invalid('items', 'a list of { type, params, …options }', items)
+    const now = this.#context.clock.now()
+    const requests = (items as readonly EnqueueItem<AnyJobType>[]).map(({ type, params, ...options }) =>
+      readEnqueueOptions(typeName(type), params, options, now),
+    )
+    const accepted = await enqueueJobs(this.#context, requests)
+    return accepted.map((item) => this.#handle(item)) as never
+  }
+
+  /** Accepts one Job inside your own transaction on your own handle: it exists if and only if you commit. SQLite only. */
+  enqueueSync<Type extends AnyJobType | string>(
+    database: unknown,
+    type: Type,
+    params: Type extends AnyJobType ? InputOf<Type> : unknown,
+    options?: EnqueueOptions,
+  ): HandleOf<Type> {
+    this.#refuseClosed()
+    const request = readEnqueueOptions(typeName(type), params, options, this.#context.clock.now())
+    return this.#handle(enqueueJobSync(this.#context, database, request)) as HandleOf<Type>
+  }
+
+  // Executing
+
+  /** Recovers what dead processes left, then executes Jobs. Returns what was recovered. */
+  async start(): Promise<RecoveryStats> {
+    this.#refuseClosed()
+    if (this.#node.isStarted || this.#state === 'starting') {
+      throw new PawlError(
+        'already_started',
+        'This scheduler is started already. Call stop() before you start it again.',
+      )
+    }
+    this.#state = 'starting'
+    try {
+      return await this.#node.start()
+    } finally {
+      if (this.#state === 'starting') this.#state = 'open'
+    }
+  }
+
+  /**
+   * Claims nothing more and waits for what executes, up to the timeout. Nothing is aborted: what has not ended then is
+   * named in `stillRunning` and goes on, and `start` goes on with it.
+   */
+  async stop(timeoutMs = 30_000): Promise<{ readonly stillRunning: readonly string[] }> {
+    this.#refuseClosed()
+    readWhole(timeoutMs, 0, 2_147_483_647, 'timeoutMs')
+    return { stillRunning: await this.#node.stop(timeoutMs) }
+  }
+
+  /**
+   * Ends this scheduler. Running bodies get `shutdownTimeoutMs` to end; then they are aborted with reason `shutdown`,
+   * which is charged to no retry budget. Calling it again waits for the same end.
+   */
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** Whether this process claims Jobs right now. */
+  get isStarted(): boolean {
+    return this.#node.isStarted
+  }
+
+  /** Neither a body nor a claim is under way in this process. */
+  get isQuiet(): boolean {
+    return this.#node.isQuiet
+  }
+
+  /** The Jobs whose bodies execute in this process. */
+  get executing(): readonly string[] {
+    return this.#node.executing
+  }
+
+  // Steering
+
+  cancel(jobId: string, options?: CancelOptions): Promise<Cancellation> {
+    return this.#call(() => cancelJob(this.#context, jobId, options))
+  }
+
+  /** Tries a failed or cancelled chain again, however many retries it had. */
+  retry(by: string | { readonly runId: string }, options?: ManualRetryOptions): Promise<ManualRetry> {
+    return this.#call(() => retryJob(this.#context, typeof by === 'string' ? { jobId: by } : by, options))
+  }
+
+  /** Changes the place of a QUEUED Job. */
+  move(jobId: string, target: MoveTarget): Promise<NewPlace> {
+    return this.#call(() => moveJob(this.#context, jobId, target))
+  }
+
+  /** Puts a QUEUED Job last at another priority. */
+  reprioritise(jobId: string, priority: number): Promise<NewPlace> {
+    return this.#call(() => reprioritiseJob(this.#context, jobId, priority))
+  }
+
+  /** Changes a limit for all nodes: `running`, `type:<name>` or `resource:<name>`. Null removes it. */
+  setLimit(name: string, max: number | null): Promise<void> {
+    return this.#call(async () => {
+      if (!/^(running|(type|resource):[a-z0-9][a-z0-9._-]{0,127})$/.test(name)) {
+        throw invalid('name', '`running`, `type:<name>` or `resource:<name>`', name)
+      }
+      await this.#store.setLimit(name, max === null ? null : readWhole(max, 1, LIMIT_MAX, 'max'))
+    })
+  }
+
+  listLimits(): Promise<readonly LimitRecord[]> {
+    return this.#call(() => this.#store.listLimits())
+  }
+
+  // Reading
+
+  getJob(jobId: string): Promise<Job> {
+    return this.#call(() => history.getJob(this.#context, jobId))
+  }
+
+  /** The Job's chain: all attempts, oldest first. */
+  getChain(jobId: string): Promise<Chain> {
+    return this.#call(() => history.getChain(this.#context, jobId))
+  }
+
+  getRun(runId: string): Promise<Run> {
+    return this.#call(() => history.getRun(this.#context, runId))
+  }
+
+  /** The Run of a Job, or null while it has none. */
+  findRunOfJob(jobId: string): Promise<Run | null> {
+    return this.#call(() => history.findRunOfJob(this.#context, jobId))
+  }
+
+  /** Newest first. */
+  listJobs(options?: Parameters<typeof history.listJobs>[1]): ReturnType<typeof history.listJobs> {
+    return this.#call(() => history.listJobs(this.#context, options))
+  }
+
+  /** Newest first. */
+  listRuns(options?: Parameters<typeof history.listRuns>[1]): ReturnType<typeof history.listRuns> {
+    return this.#call(() => history.listRuns(this.#context, options))
+  }
+
+  /** The queue from its head on, also what is delayed. */
+  listQueue(options?: { readonly limit?: number }): Promise<readonly Job[]> {
+    return this.#call(() => history.listQueue(this.#context, options))
+  }
+
+  readLogs(
+    runId: string,
+    options?: { readonly after?: number; readonly limit?: number },
+  ): Promise<readonly history.LogEntry[]> {
+    return this.#call(() => history.readLogs(this.#context, runId, options))
+  }
+
+  listNodes(): Promise<readonly NodeRecord[]> {
+    return this.#call(() => this.#store.listNodes())
+  }
+
+  // Keeping
+
+  /** Removes chains that settled at least this long ago, with their Runs and logs. Idempotency keys stay. */
+  prune(options: { readonly olderThanMs: number }): Promise<{ jobsRemoved: number }> {
+    return this.#call(() => pruneHistory(this.#context, options))
+  }
+
+  /** Writes a consistent copy of the store to a new file, while work goes on. */
+  backup(path: string): Promise<void> {
+    return this.#call(() => this.#store.backup(path))
+  }
+
+  /** Calls the listener for each event. Returns the way to stop it. */
+  on<Kind extends keyof SchedulerEvents>(kind: Kind, listener: (event: SchedulerEvents[Kind]) => void): () => void {
+    this.#refuseClosed()
+    if (kind === 'run.late' || kind === 'node.recovered') {
+      const listeners = this.#localListeners.get(kind) ?? new Set()
+      listeners.add(listener as (event: never) => void)
+      this.#localListeners.set(kind, listeners)
+      return () => void listeners.delete(listener as (event: never) => void)
+    }
+    return this.#feed.listen(kind as TransitionKind, listener as (event: Transition) => void)
+  }
+
+  #handle(item: EnqueuedItem): JobHandle {
+    const { jobId } = item
+    return {
+      jobId,
+      existed: item.kind === 'existing',
+      settled: () => this.#settled(jobId),
+      onProgress: (listener) =>
+        this.on('run.progress', ({ chainId, progress, message }) => {
+          if (chainId === jobId) listener({ fraction: progress ?? 0, message: message ?? null })
+        }),
+      get: () => this.getJob(jobId),
+      cancel: (options) => this.cancel(jobId, options),
+    }
+  }
+
+  async #settled(chainId: string): Promise<Settled> {
+    this.#refuseClosed()
+    return toSettled(await this.#settlements.wait(chainId))
+  }
+
+  #prepareFollowUp(type: unknown, params: unknown, options: EnqueueOptions): NewJob | Promise<NewJob> {
+    const request = readEnqueueOptions(typeName(type as string), params, options, this.#context.clock.now())
+    const accepted = this.#context.types.get(request.type)
+    if (accepted instanceof Promise) return accepted.then((known) => prepareJob(request, known, this.#context.newId()))
+    return prepareJob(request, accepted, this.#context.newId())
+  }
+
+  #hear(signal: StoreSignal): void {
+    this.#node.hear(signal)
+    this.#settlements.hear(signal)
+    this.#feed.hear(signal)
+  }
+
+  #emit<Kind extends keyof LocalEvents>(kind: Kind, event: LocalEvents[Kind]): void {
+    for (const listener of this.#localListeners.get(kind) ?? []) {
+      try {
+        ;(listener as (event: LocalEvents[Kind]) => void)(event)
+      } catch (error) {
+        this.#options.logger.error({ error, event: kind }, 'An event listener threw')
+      }
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#state = 'closing'
+    const { left } = await this.#node.leave(this.#options.shutdownTimeoutMs)
+    this.#settlements.close(closedError())
+    this.#state = 'closed'
+    if (left === null) return this.#letGo()
+    // The bodies that ignored the abort keep the store open until they end, or the process does.
+    left
+      .then(() => this.#letGo())
+      .catch((error) => this.#options.logger.error({ error }, 'The store could not be closed'))
+  }
+
+  async #letGo(): Promise<void> {
+    this.#unsubscribe()
+    await this.#store.close()
+  }
+
+  async #call<T>(work: () => Promise<T>): Promise<T> {
+    this.#refuseClosed()
+    return work()
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed !== null) throw closedError()
+  }
+}
+
+function typeName(type: AnyJobType | string): string {
+  const name = typeof type === 'string' ? type : type?.type
+  if (typeof name !== 'string') throw invalid('type', 'a job type made by defineJob, or its name', type)
+  return name
+}
+
+function closedError(): PawlError {
+  return new PawlError('closed', 'This scheduler is closed. Open a new one with openScheduler().')
+}

@@ -1,0 +1,53 @@
+import { PawlError } from '../domain/errors.ts'
+import type { CancelMode } from '../domain/job.ts'
+import { invalid, refuseUnknownKeys } from '../domain/options.ts'
+import { capText, ERROR_TEXT_MAX } from '../domain/run.ts'
+import type { OperationContext } from './context.ts'
+import { jobNotFound } from './not-found.ts'
+
+export interface CancelOptions {
+  /**
+   * What happens to a body that executes: `graceful` lets it end and keeps its outcome, `abort` fires its AbortSignal.
+   * @default 'graceful'
+   */
+  readonly mode?: CancelMode
+  /** For the history. */
+  readonly reason?: string
+}
+
+/** `cancelled`: it will not run. `requested`: its body executes, and the wish is carried out where it does. */
+export interface Cancellation {
+  readonly kind: 'cancelled' | 'requested'
+  /** The live Job of the chain, which may be a later attempt than the one named. */
+  readonly jobId: string
+}
+
+/** Cancels the live Job of a chain, whichever of its Jobs is named. Nothing is retried afterwards. */
+export async function cancelJob(
+  context: OperationContext,
+  jobId: string,
+  options: CancelOptions = {},
+): Promise<Cancellation> {
+  refuseUnknownKeys(options, ['mode', 'reason'], '')
+  const { mode = 'graceful' } = options
+  if (mode !== 'graceful' && mode !== 'abort') throw invalid('mode', "'graceful' or 'abort'", mode)
+  const reason = options.reason === undefined ? null : capText(String(options.reason), ERROR_TEXT_MAX)
+  const result = await context.store.cancelJob({ jobId, mode, reason, now: context.clock.now() })
+  switch (result.kind) {
+    case 'cancelled':
+    case 'already-cancelled':
+      return { kind: 'cancelled', jobId: result.jobId }
+    case 'requested':
+      return { kind: 'requested', jobId: result.jobId }
+    case 'ended':
+      throw new PawlError(
+        'job_ended',
+        `Job ${result.jobId} has ended (${result.outcome}); it cannot be cancelled any more.`,
+        {
+          details: { jobId: result.jobId, outcome: result.outcome },
+        },
+      )
+    case 'not-found':
+      throw jobNotFound(jobId)
+  }
+}

@@ -1,0 +1,18 @@
+import type { AcceptedType } from '../engine/enqueue.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { IdSource } from '../platform/ids.ts'
+import type { Store } from '../store/store.ts'
+
+/** What every operation works on. A door makes one and hands it to the operations it calls. */
+export interface OperationContext {
+  readonly store: Store
+  readonly clock: Clock
+  readonly newId: IdSource
+  readonly types: TypeDirectory
+}
+
+/** The types that are known on this store, also those that only other processes handle. */
+export interface TypeDirectory {
+  /** Throws `unknown_type` when no node has ever registered it. */
+  get(type: string): AcceptedType | Promise<AcceptedType>
+}

@@ -1,0 +1,113 @@
+import { PawlError } from '../domain/errors.ts'
+import {
+  DELAY_MAX_MS,
+  invalid,
+  type RetryOptions,
+  readRetryOptions,
+  readWhole,
+  refuseUnknownKeys,
+} from '../domain/options.ts'
+import { type EnqueueRequest, isPriority } from '../engine/enqueue.ts'
+
+export interface EnqueueOptions {
+  /** Higher goes first; a whole number of 32 bits. @default 0 */
+  readonly priority?: number
+  /** The instant before which it must not start: a Date, or epoch milliseconds. */
+  readonly runAt?: Date | number
+  /** The same as a delay from now. Give this or `runAt`. */
+  readonly delayMs?: number
+  /** The same key always means the same Job: a second request returns the first one's. Kept for ever. */
+  readonly idempotencyKey?: string
+  /** At most one live chain of Jobs has this key; while it lives, another request is refused. */
+  readonly businessKey?: string
+  /** A label for people. */
+  readonly name?: string
+  readonly tags?: readonly string[]
+  /** Overrides the type's timeout for this Job; null for none. */
+  readonly timeoutMs?: number | null
+  /** Replaces the type's retry policy for this Job. */
+  readonly retry?: RetryOptions
+  /** Who asked, for the history. */
+  readonly createdBy?: string
+}
+
+const KNOWN = [
+  'priority',
+  'runAt',
+  'delayMs',
+  'idempotencyKey',
+  'businessKey',
+  'name',
+  'tags',
+  'timeoutMs',
+  'retry',
+  'createdBy',
+] as const
+
+const KEY_LENGTH_MAX = 512
+const NAME_LENGTH_MAX = 512
+const TAGS_MAX = 32
+const TAG_LENGTH_MAX = 128
+const TIMEOUT_MAX_MS = 30 * 24 * 3_600_000
+/** The last instant that a Date can hold. */
+const INSTANT_MAX = 8_640_000_000_000_000
+
+/** Checks the options of a request, so that nothing wrong reaches the store. */
+export function readEnqueueOptions(
+  type: string,
+  params: unknown,
+  options: EnqueueOptions = {},
+  now: number,
+): EnqueueRequest {
+  refuseUnknownKeys(options, KNOWN, '')
+  const { priority = 0 } = options
+  if (!isPriority(priority)) throw invalid('priority', 'a whole number of 32 bits', priority)
+  return {
+    type,
+    params,
+    priority,
+    runAt: readRunAt(options, now),
+    name: readText(options.name, 'name', NAME_LENGTH_MAX),
+    tags: readTags(options.tags),
+    createdBy: readText(options.createdBy, 'createdBy', NAME_LENGTH_MAX),
+    businessKey: readText(options.businessKey, 'businessKey', KEY_LENGTH_MAX),
+    idempotencyKey: readText(options.idempotencyKey, 'idempotencyKey', KEY_LENGTH_MAX),
+    timeoutMs: readTimeout(options.timeoutMs),
+    retry: options.retry === undefined ? undefined : readRetryOptions(options.retry),
+  }
+}
+
+function readRunAt({ runAt, delayMs }: EnqueueOptions, now: number): number | null {
+  if (runAt !== undefined && delayMs !== undefined) {
+    throw new PawlError('invalid_option', 'Expected `runAt` or `delayMs`, got both.', { path: 'delayMs' })
+  }
+  if (delayMs !== undefined) return now + readWhole(delayMs, 0, DELAY_MAX_MS, 'delayMs')
+  if (runAt === undefined) return null
+  const instant = runAt instanceof Date ? runAt.getTime() : runAt
+  if (Number.isInteger(instant) && instant >= 0 && instant <= INSTANT_MAX) return instant
+  throw invalid('runAt', 'a valid Date or epoch milliseconds', runAt)
+}
+
+/** The longest timeout is bounded, because a body that may take for ever should say so with null. */
+export function readTimeout(timeoutMs: number | null | undefined): number | null | undefined {
+  if (timeoutMs === undefined || timeoutMs === null) return timeoutMs
+  return readWhole(timeoutMs, 1, TIMEOUT_MAX_MS, 'timeoutMs')
+}
+
+function readTags(tags: readonly string[] | undefined): readonly string[] {
+  if (tags === undefined) return []
+  if (!Array.isArray(tags) || tags.length > TAGS_MAX) throw invalid('tags', `a list of at most ${TAGS_MAX} texts`, tags)
+  return tags.map((tag, index) => readText(tag, `tags.${index}`, TAG_LENGTH_MAX) as string)
+}
+
+function readText(value: unknown, path: string, lengthMax: number): string | null {
+  if (value === undefined) return null
+  const isText = typeof value === 'string' && value !== '' && value.length <= lengthMax
+  // No database of ours can hold U+0000 or half a surrogate pair in a text.
+  if (isText && !value.includes('\u0000') && isWellFormed(value)) return value
+  throw invalid(path, `a text of 1 to ${lengthMax} characters without U+0000`, value)
+}
+
+function isWellFormed(text: string): boolean {
+  return !/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/.test(text)
+}

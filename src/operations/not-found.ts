@@ -1,0 +1,13 @@
+import { PawlError } from '../domain/errors.ts'
+
+export function jobNotFound(jobId: string): PawlError {
+  return new PawlError('job_not_found', `There is no job ${jobId}. It never existed, or it was pruned.`, {
+    details: { jobId },
+  })
+}
+
+export function runNotFound(runId: string): PawlError {
+  return new PawlError('run_not_found', `There is no run ${runId}. It never existed, or it was pruned.`, {
+    details: { runId },
+  })
+}

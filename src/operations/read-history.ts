@@ -1,0 +1,98 @@
+import type { Chain } from '../domain/chain.ts'
+import type { Job, JobStatus } from '../domain/job.ts'
+import type { JsonObject } from '../domain/json.ts'
+import { invalid, readWhole, refuseUnknownKeys } from '../domain/options.ts'
+import type { LogLevel, Run, RunStatus } from '../domain/run.ts'
+import type { Page } from '../store/jobs.ts'
+import type { OperationContext } from './context.ts'
+import { jobNotFound, runNotFound } from './not-found.ts'
+
+export const PAGE_MAX = 200
+const PAGE_DEFAULT = 50
+const LOG_PAGE_MAX = 10_000
+
+export interface PageOptions {
+  /** @default 50 */
+  readonly limit?: number
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | null
+}
+
+/** One line that a handler logged. */
+export interface LogEntry {
+  readonly at: number
+  readonly level: LogLevel
+  readonly text: string
+  readonly fields: JsonObject | null
+}
+
+export async function getJob(context: OperationContext, jobId: string): Promise<Job> {
+  const job = await context.store.findJob(jobId, context.clock.now())
+  if (job === null) throw jobNotFound(jobId)
+  return job
+}
+
+export async function getChain(context: OperationContext, jobId: string): Promise<Chain> {
+  const chain = await context.store.findChain(jobId, context.clock.now())
+  if (chain === null) throw jobNotFound(jobId)
+  return chain
+}
+
+export async function getRun(context: OperationContext, runId: string): Promise<Run> {
+  const run = await context.store.findRun(runId)
+  if (run === null) throw runNotFound(runId)
+  return run
+}
+
+/** The Run of a Job, or null while it has none. */
+export async function findRunOfJob(context: OperationContext, jobId: string): Promise<Run | null> {
+  return (await context.store.findRunOfJob(jobId)) ?? (await getJob(context, jobId), null)
+}
+
+export function listJobs(
+  context: OperationContext,
+  options: PageOptions & { readonly status?: JobStatus; readonly type?: string } = {},
+): Promise<Page<Job>> {
+  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'type'], '')
+  return context.store.listJobs({ ...options, ...readPage(options) }, context.clock.now())
+}
+
+export function listRuns(
+  context: OperationContext,
+  options: PageOptions & { readonly status?: RunStatus; readonly jobId?: string } = {},
+): Promise<Page<Run>> {
+  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'jobId'], '')
+  return context.store.listRuns({ ...options, ...readPage(options) })
+}
+
+/** The QUEUED Jobs from the head of the queue on, also those that are delayed. */
+export function listQueue(
+  context: OperationContext,
+  options: { readonly limit?: number } = {},
+): Promise<readonly Job[]> {
+  refuseUnknownKeys(options, ['limit'], '')
+  return context.store.listQueue(readPage(options).limit, context.clock.now())
+}
+
+export async function readLogs(
+  context: OperationContext,
+  runId: string,
+  options: { readonly after?: number; readonly limit?: number } = {},
+): Promise<readonly LogEntry[]> {
+  refuseUnknownKeys(options, ['after', 'limit'], '')
+  const after = readWhole(options.after ?? 0, 0, Number.MAX_SAFE_INTEGER, 'after')
+  const limit = readWhole(options.limit ?? LOG_PAGE_MAX, 1, LOG_PAGE_MAX, 'limit')
+  const lines = await context.store.readLogs((await getRun(context, runId)).runId, after, limit)
+  return lines.map(({ at, level, text, fields }) => ({
+    at,
+    level,
+    text,
+    fields: fields === null ? null : JSON.parse(fields),
+  }))
+}
+
+function readPage({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): { limit: number; cursor: string | null } {
+  if (cursor !== null && !/^\d{1,16}$/.test(cursor))
+    throw invalid('cursor', 'the `nextCursor` of a page before', cursor)
+  return { limit: readWhole(limit, 1, PAGE_MAX, 'limit'), cursor }
+}

@@ -1,0 +1,60 @@
+import type { Clock, Timer } from '../platform/clock.ts'
+
+interface PendingTimer {
+  readonly at: number
+  readonly number: number
+  readonly wake: () => void
+}
+
+/** A clock that stands still until it is moved. Timers fire in the order of their instants, as the clock passes them. */
+export class SettableClock implements Clock {
+  #now: number
+  #timers: PendingTimer[] = []
+  #count = 0
+
+  /** @param now where it begins, epoch milliseconds or a Date */
+  constructor(now: number | Date = Date.UTC(2026, 0, 1)) {
+    this.#now = typeof now === 'number' ? now : now.getTime()
+  }
+
+  now(): number {
+    return this.#now
+  }
+
+  after(delayMs: number, wake: () => void): Timer {
+    const timer = { at: this.#now + Math.max(0, delayMs), number: ++this.#count, wake }
+    this.#timers.push(timer)
+    return {
+      cancel: () => {
+        this.#timers = this.#timers.filter((pending) => pending !== timer)
+      },
+    }
+  }
+
+  /** When the next timer is due, or null when none is set. */
+  nextTimerAt(): number | null {
+    return this.#first()?.at ?? null
+  }
+
+  /**
+   * Moves to this instant and fires the timers on the way, without waiting for what they set off. A test of a scheduler
+   * wants `advance` of its test scheduler instead.
+   */
+  set(instant: number | Date): void {
+    const target = typeof instant === 'number' ? instant : instant.getTime()
+    for (let timer = this.#first(); timer !== null && timer.at <= target; timer = this.#first()) {
+      this.#timers = this.#timers.filter((pending) => pending !== timer)
+      this.#now = Math.max(this.#now, timer.at)
+      timer.wake()
+    }
+    this.#now = target
+  }
+
+  #first(): PendingTimer | null {
+    let first: PendingTimer | null = null
+    for (const timer of this.#timers) {
+      if (first === null || timer.at < first.at || (timer.at === first.at && timer.number < first.number)) first = timer
+    }
+    return first
+  }
+}

@@ -1,0 +1,81 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'vitest'
+import { describeStore, type StoreFactory } from '../../src/store/conformance/index.ts'
+import type { Damage } from '../../src/store/maintenance.ts'
+import type { Store } from '../../src/store/store.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+
+const runner = { describe, it }
+
+interface Handle {
+  prepare(sql: string): { run(...values: unknown[]): unknown }
+  exec(sql: string): unknown
+  close(): void
+}
+
+/** The library that Pawl uses here too: two copies of SQLite in one process must not open the same file. */
+const library = Number(process.versions.node.split('.')[0]) >= 24 ? 'node:sqlite' : '@photostructure/sqlite'
+const { DatabaseSync } = (await import(library)) as { DatabaseSync: new (path: string) => Handle }
+
+const file = (folder: string) => join(folder, 'pawl.db')
+const open = (folder: string) => sqlite(file(folder)).open()
+
+/** Each database is a folder of its own, so that everything beside the file goes with it. */
+const onFile: StoreFactory<string> = {
+  create: () => mkdtemp(join(tmpdir(), 'pawl-kit-')),
+  open,
+  openAnother: open,
+  remove: (folder) => rm(folder, { recursive: true }),
+  async withTransaction(folder, work, end) {
+    const handle = new DatabaseSync(file(folder))
+    try {
+      handle.exec('begin immediate')
+      await work(handle)
+      handle.exec(end)
+    } finally {
+      handle.close()
+    }
+  },
+  async damage(folder, kind, jobId) {
+    const handle = new DatabaseSync(file(folder))
+    try {
+      handle.exec('pragma foreign_keys = off')
+      for (const sql of DAMAGE[kind]) handle.prepare(sql).run(jobId)
+    } finally {
+      handle.close()
+    }
+  },
+  openBackup,
+}
+
+async function openBackup(folder: string, store: Store): Promise<Store> {
+  const path = join(folder, 'backup.db')
+  await store.backup(path)
+  return sqlite(path).open()
+}
+
+const THE_JOB = 'seq = (select seq from pawl_jobs where job_id = ?)'
+
+/** What makes each kind of damage, one statement after the other, each with the id of the Job. */
+const DAMAGE: Readonly<Record<Damage['kind'], readonly string[]>> = {
+  'running-without-run': [`delete from pawl_occupancies where ${THE_JOB}`, `delete from pawl_runs where ${THE_JOB}`],
+  'running-without-occupancy': [`delete from pawl_occupancies where ${THE_JOB}`],
+  'running-with-ended-run': [
+    `delete from pawl_occupancies where ${THE_JOB}`,
+    `update pawl_runs set status = 'COMPLETED', result = '7', finished_at = started_at + 1 where ${THE_JOB}`,
+  ],
+  'retry-missing': ['delete from pawl_jobs where retry_of = ?'],
+}
+
+/** A database in memory belongs to one connection, so nothing else can open, damage or share it. */
+const inMemory: StoreFactory<string> = {
+  create: onFile.create,
+  open: () => sqlite(':memory:').open(),
+  remove: onFile.remove,
+  openBackup,
+}
+
+describeStore('sqlite file', onFile, { runner })
+describeStore('sqlite :memory:', inMemory, { runner })
