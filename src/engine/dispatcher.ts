@@ -18,7 +18,7 @@ export interface DispatcherParts {
   readonly execute: (job: ClaimedJob) => void
 }
 
-/** Wakes that get lost must not stop the queue: so often it is looked at in any case. */
+/** Wakes that get lost, and a computer that slept, must not stop the queue: so often it is looked at in any case. */
 const LOOK_AT_LEAST_EVERY_MS = 5_000
 
 /** After a failed claim, wait this long before the next. */
@@ -32,7 +32,8 @@ export class Dispatcher {
   #isClaiming = false
   #isWoken = false
   #isRunning = false
-  #timer: Timer | null = null
+  #dueTimer: Timer | null = null
+  #floorTimer: Timer | null = null
   #isWakeScheduled = false
   #quietWaiters: (() => void)[] = []
 
@@ -57,7 +58,7 @@ export class Dispatcher {
   /** Claims nothing more. Resolves when no claim is under way. */
   async stop(): Promise<void> {
     this.#isRunning = false
-    this.#timer?.cancel()
+    this.#cancelTimers()
     if (this.#isClaiming) await new Promise<void>((resolve) => this.#quietWaiters.push(resolve))
   }
 
@@ -95,24 +96,37 @@ export class Dispatcher {
   async #claim(): Promise<void> {
     this.#isClaiming = true
     this.#isWoken = false
-    let pauseMs = LOOK_AT_LEAST_EVERY_MS
+    let nextLookMs: number | null = null
     try {
       const limit = this.#parts.concurrency - this.#bodies
       const claimed = await this.#claimUpTo(limit)
       if (claimed.length > 0) passFaultPoint('dispatcher:claimed')
       for (const job of claimed) this.#start(job)
       // Fewer than asked for: nothing else is ready, until somebody wakes us or a delayed Job becomes due.
-      if (claimed.length < limit) pauseMs = await this.#untilNextDueMs()
+      if (claimed.length < limit) nextLookMs = await this.#untilNextDueMs()
     } catch (error) {
       this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
-      pauseMs = RETRY_CLAIM_MS
+      nextLookMs = RETRY_CLAIM_MS
     }
     this.#isClaiming = false
     for (const resolve of this.#quietWaiters.splice(0)) resolve()
     if (!this.#isRunning) return
-    this.#timer?.cancel()
-    this.#timer = this.#parts.clock.after(pauseMs, () => this.wake())
+    this.#setTimers(nextLookMs)
     if (this.#isWoken) this.wake()
+  }
+
+  #setTimers(nextLookMs: number | null): void {
+    this.#cancelTimers()
+    const { clock } = this.#parts
+    if (nextLookMs !== null) this.#dueTimer = clock.after(nextLookMs, () => this.wake())
+    this.#floorTimer = clock.after(LOOK_AT_LEAST_EVERY_MS, () => this.wake(), 'poll')
+  }
+
+  #cancelTimers(): void {
+    this.#dueTimer?.cancel()
+    this.#floorTimer?.cancel()
+    this.#dueTimer = null
+    this.#floorTimer = null
   }
 
   #claimUpTo(limit: number): Promise<readonly ClaimedJob[]> {
@@ -127,10 +141,9 @@ export class Dispatcher {
     this.#parts.execute(job)
   }
 
-  async #untilNextDueMs(): Promise<number> {
+  async #untilNextDueMs(): Promise<number | null> {
     const dueAt = await this.#parts.store.nextDueAt()
-    if (dueAt === null) return LOOK_AT_LEAST_EVERY_MS
-    return Math.min(LOOK_AT_LEAST_EVERY_MS, Math.max(0, dueAt - this.#parts.clock.now()))
+    return dueAt === null ? null : Math.max(0, dueAt - this.#parts.clock.now())
   }
 }
 

@@ -199,7 +199,10 @@ export class Executor {
     this.#unreported.delete(execution)
     this.#executions.delete(execution.job.claim.runId)
     this.#parts.placeFreed(execution.job.type)
-    if (this.#executions.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
+    if (this.#executions.size > 0) return
+    this.#reportTimer?.cancel()
+    this.#reportTimer = null
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 
   #reportLate(execution: Execution, end: BodyEnd): void {

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { assert } from '../domain/errors.ts'
-import { type Clock, delay } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { Random } from '../platform/random.ts'
@@ -178,11 +178,15 @@ export class SchedulerNode {
 
   async #waitForBodies(timeoutMs: number): Promise<void> {
     if (this.#executor.size === 0) return
-    await Promise.race([this.#executor.idle(), delay(this.#parts.clock, timeoutMs)])
+    const timeout = new Promise<void>((resolve) => {
+      const timer = this.#parts.clock.after(timeoutMs, resolve)
+      void this.#executor.idle().then(() => timer.cancel())
+    })
+    await Promise.race([this.#executor.idle(), timeout])
   }
 
   #killGraceMs(): number {
-    return Math.max(0, ...[...this.#parts.types.values()].map((type) => (type.hasLogFile ? type.killGraceMs : 0)))
+    return Math.max(0, ...[...this.#parts.types.values()].map((type) => type.killGraceMs))
   }
 
   async #lookForDead(): Promise<void> {

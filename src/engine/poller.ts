@@ -38,14 +38,18 @@ export class Poller {
 
   #schedule(task: PolledTask): void {
     if (!this.#isRunning) return
-    const timer = this.#clock.after(task.everyMs, () => {
-      const turn = this.#run(task)
-      this.#underWay.add(turn)
-      void turn.then(() => {
-        this.#underWay.delete(turn)
-        this.#schedule(task)
-      })
-    })
+    const timer = this.#clock.after(
+      task.everyMs,
+      () => {
+        const turn = this.#run(task)
+        this.#underWay.add(turn)
+        void turn.then(() => {
+          this.#underWay.delete(turn)
+          this.#schedule(task)
+        })
+      },
+      'poll',
+    )
     this.#timers.set(task, timer)
   }
 

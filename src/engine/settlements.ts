@@ -97,11 +97,15 @@ export class Settlements {
 
   #lookAtAllSoon(delayMs: number): void {
     this.#timer?.cancel()
-    this.#timer = this.#clock.after(delayMs, () => {
-      this.#timer = null
-      if (this.#waiters.size === 0) return
-      for (const chainId of this.#waiters.keys()) this.#look(chainId)
-      this.#keepLooking()
-    })
+    this.#timer = this.#clock.after(
+      delayMs,
+      () => {
+        this.#timer = null
+        if (this.#waiters.size === 0) return
+        for (const chainId of this.#waiters.keys()) this.#look(chainId)
+        this.#keepLooking()
+      },
+      'poll',
+    )
   }
 }

@@ -106,7 +106,11 @@ export function defineJob(definition: AnyDefinition): JobType<unknown, never> {
       isolation: kind.isolation,
       hasLogFile: kind.hasLogFile,
       shouldRetry: retry.shouldRetry ?? null,
-      killGraceMs: readWhole(definition.killGraceMs ?? KILL_GRACE_MS, 0, 3_600_000, 'killGraceMs'),
+      // A body in this process cannot be killed, so there is nothing to wait for before it.
+      killGraceMs:
+        definition.run === undefined
+          ? readWhole(definition.killGraceMs ?? KILL_GRACE_MS, 0, 3_600_000, 'killGraceMs')
+          : 0,
     },
   }
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { PawlError } from '../domain/errors.ts'
 import {
   CONCURRENCY_MAX,
@@ -82,7 +83,7 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     limits: readLimits(options, types),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
     handleSignals: options.handleSignals ?? false,
-    name: options.name ?? `${process.env['HOSTNAME'] ?? 'node'}-${process.pid}`,
+    name: options.name ?? `${hostname()}-${process.pid}`,
     policy: options.concurrencyPolicy ?? fillFreePlaces,
     logger: options.logger ?? stderrLogger,
     clock: options.clock ?? systemClock,

@@ -7,8 +7,11 @@ export interface Timer {
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number
-  /** Calls `wake` once, after the delay. */
-  after(delayMs: number, wake: () => void): Timer
+  /**
+   * Calls `wake` once, after the delay. A `poll` only looks again at what may have changed: a virtual clock that leaps
+   * over a month need not stop for each of them.
+   */
+  after(delayMs: number, wake: () => void, kind?: 'poll'): Timer
 }
 
 /** Longer delays overflow in Node and would fire at once. */

@@ -4,6 +4,7 @@ interface PendingTimer {
   readonly at: number
   readonly number: number
   readonly wake: () => void
+  readonly isPoll: boolean
 }
 
 /** A clock that stands still until it is moved. Timers fire in the order of their instants, as the clock passes them. */
@@ -21,8 +22,8 @@ export class SettableClock implements Clock {
     return this.#now
   }
 
-  after(delayMs: number, wake: () => void): Timer {
-    const timer = { at: this.#now + Math.max(0, delayMs), number: ++this.#count, wake }
+  after(delayMs: number, wake: () => void, kind?: 'poll'): Timer {
+    const timer = { at: this.#now + Math.max(0, delayMs), number: ++this.#count, wake, isPoll: kind === 'poll' }
     this.#timers.push(timer)
     return {
       cancel: () => {
@@ -31,7 +32,7 @@ export class SettableClock implements Clock {
     }
   }
 
-  /** When the next timer is due, or null when none is set. */
+  /** When the next timer that is not a poll is due, or null when none is set. */
   nextTimerAt(): number | null {
     return this.#first()?.at ?? null
   }
@@ -43,16 +44,23 @@ export class SettableClock implements Clock {
   set(instant: number | Date): void {
     const target = typeof instant === 'number' ? instant : instant.getTime()
     for (let timer = this.#first(); timer !== null && timer.at <= target; timer = this.#first()) {
-      this.#timers = this.#timers.filter((pending) => pending !== timer)
       this.#now = Math.max(this.#now, timer.at)
-      timer.wake()
+      this.#fire(timer)
     }
     this.#now = target
+    // Polls that came due on the way fire once, here.
+    for (const timer of this.#timers.filter(({ isPoll, at }) => isPoll && at <= target)) this.#fire(timer)
+  }
+
+  #fire(timer: PendingTimer): void {
+    this.#timers = this.#timers.filter((pending) => pending !== timer)
+    timer.wake()
   }
 
   #first(): PendingTimer | null {
     let first: PendingTimer | null = null
     for (const timer of this.#timers) {
+      if (timer.isPoll) continue
       if (first === null || timer.at < first.at || (timer.at === first.at && timer.number < first.number)) first = timer
     }
     return first

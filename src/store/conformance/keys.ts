@@ -120,6 +120,14 @@ export function testBusinessKeys({ test }: Kit): void {
     await stage.enqueue([holder()])
   })
 
+  test('a key stays with the waiting retry when the body has ended', async (stage) => {
+    const job = await stage.start(holder())
+    await stage.finish(job, { outcome: failed('timeout'), retry: newRetry(), body: 'executing' })
+    await isTaken(stage)
+    await stage.release(job.claim)
+    await isTaken(stage)
+  })
+
   test('a manual retry takes the key again', async (stage) => {
     const job = await stage.start(holder())
     await stage.finish(job, { outcome: failed() })

@@ -77,7 +77,6 @@ export class GroupCommitter {
       busySince = null
       // Lets timers and I/O in between two commits, and lets the answered callers add to the next group.
       if (this.#pending.length > 0) await new Promise<void>((resolve) => setImmediate(resolve))
-      else await Promise.resolve()
     }
     this.#flushing = false
     for (const resolve of this.#idleWaiters.splice(0)) resolve()

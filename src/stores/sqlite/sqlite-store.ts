@@ -283,6 +283,8 @@ export class SqliteStore implements Store {
     this.#listeners.clear()
     await this.#committer.drained()
     this.#callers.forget()
+    // Leaves everything in the one file, also where the library does not tidy up by itself when it closes.
+    if (this.#watcher !== null) this.#connection.exec('pragma wal_checkpoint(truncate)')
     this.#connection.close()
   }
 
