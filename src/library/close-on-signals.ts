@@ -20,4 +20,8 @@ export function closeOnSignals(scheduler: Scheduler, logger: Logger): void {
     )
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
+  scheduler.atClose(() => {
+    // Closed by hand: the signals are nobody's business any more. While closing after a signal, the second one counts.
+    if (!isClosing) for (const signal of SIGNALS) process.off(signal, onSignal)
+  })
 }

@@ -56,7 +56,8 @@ export class Scheduler {
   readonly #feed: EventFeed
   readonly #localListeners = new Map<string, Set<(event: never) => void>>()
   readonly #unsubscribe: () => void
-  #state: 'open' | 'starting' | 'closing' | 'closed' = 'open'
+  readonly #atClose: (() => void)[] = []
+  #starting: Promise<RecoveryStats> | null = null
   #closed: Promise<void> | null = null
 
   /** @internal */
@@ -133,17 +134,17 @@ export class Scheduler {
   /** Recovers what dead processes left, then executes Jobs. Returns what was recovered. */
   async start(): Promise<RecoveryStats> {
     this.#refuseClosed()
-    if (this.#node.isStarted || this.#state === 'starting') {
+    if (this.#node.isStarted || this.#starting !== null) {
       throw new PawlError(
         'already_started',
         'This scheduler is started already. Call stop() before you start it again.',
       )
     }
-    this.#state = 'starting'
+    this.#starting = this.#node.start()
     try {
-      return await this.#node.start()
+      return await this.#starting
     } finally {
-      if (this.#state === 'starting') this.#state = 'open'
+      this.#starting = null
     }
   }
 
@@ -290,6 +291,11 @@ export class Scheduler {
     return this.#feed.listen(kind as TransitionKind, listener as (event: Transition) => void)
   }
 
+  /** @internal */
+  atClose(callback: () => void): void {
+    this.#atClose.push(callback)
+  }
+
   #handle(item: EnqueuedItem): JobHandle {
     const { jobId } = item
     return {
@@ -334,10 +340,10 @@ export class Scheduler {
   }
 
   async #close(): Promise<void> {
-    this.#state = 'closing'
+    for (const callback of this.#atClose) callback()
+    await this.#starting?.catch(() => {})
     const { left } = await this.#node.leave(this.#options.shutdownTimeoutMs)
     this.#settlements.close(closedError())
-    this.#state = 'closed'
     if (left === null) return this.#letGo()
     // The bodies that ignored the abort keep the store open until they end, or the process does.
     left
