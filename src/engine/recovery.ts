@@ -159,20 +159,17 @@ export class Recovery {
     const outcome = failure('crash', 'Crash recovery: the job was running, but nothing was left of its execution.')
     const now = clock.now()
     switch (damage.kind) {
-      case 'running-without-run': {
+      case 'run-missing': {
         const { jobId } = damage.job
         const retry = finisher.decideRetryOrder(damage.job, outcome, false, now)
-        if (!(await store.repairRunningWithoutRun({ jobId, runId: newId(), by: nodeId, outcome, retry, now }))) return
+        if (!(await store.repairMissingRun({ jobId, runId: newId(), by: nodeId, outcome, retry, now }))) return
         tally.runningJobsRecovered++
         if (retry !== null) tally.retriesCreated++
         return
       }
-      case 'running-without-occupancy':
+      case 'occupancy-missing':
         // A living node may have lost its occupancy to the damage, but its body has no right to go on without one.
         return this.#finishAsCrash(damage.job, tally)
-      case 'running-with-ended-run':
-        await store.repairRunningWithEndedRun(damage.jobId)
-        return
       case 'retry-missing': {
         // The decision was taken and stored; only the Job is missing. It comes now, and is charged as a crash.
         const { crashRetries } = damage.job.counts

@@ -18,9 +18,11 @@ export interface LimitRecord {
  * `update`. Recovery repairs it.
  */
 export type Damage =
-  | { readonly kind: 'running-without-run'; readonly job: DamagedJob }
-  | { readonly kind: 'running-without-occupancy'; readonly job: ClaimedJob }
-  | { readonly kind: 'running-with-ended-run'; readonly jobId: string }
+  /** A Job that is not QUEUED any more, has not been cancelled, and yet has no Run. */
+  | { readonly kind: 'run-missing'; readonly job: DamagedJob }
+  /** A Run that has not ended, though nothing says where its body executes. */
+  | { readonly kind: 'occupancy-missing'; readonly job: ClaimedJob }
+  /** A Run that failed and was to be retried, without its retry. */
   | { readonly kind: 'retry-missing'; readonly job: DamagedJob }
 
 export interface DamagedJob {
@@ -56,9 +58,10 @@ export interface MaintenanceStore {
   setLimit(name: string, max: number | null): Promise<void>
   listLimits(): Promise<readonly LimitRecord[]>
 
+  /** Looks at the latest rows only: a start must not cost more after a million Jobs. */
   findDamage(limit: number): Promise<readonly Damage[]>
-  /** Writes the FAILED Run that is missing, ends the Job, and writes the retry. False: it was not so any more. */
-  repairRunningWithoutRun(repair: {
+  /** Writes the FAILED Run that is missing, which ends the Job, and writes the retry. False: it was not so any more. */
+  repairMissingRun(repair: {
     readonly jobId: string
     readonly runId: string
     readonly by: string
@@ -66,8 +69,6 @@ export interface MaintenanceStore {
     readonly retry: RetryOrder | null
     readonly now: number
   }): Promise<boolean>
-  /** Ends the Job as its ended Run says. False: it was not so any more. */
-  repairRunningWithEndedRun(jobId: string): Promise<boolean>
   /** Writes the retry that was decided on but is not there. False: it was not so any more. */
   repairMissingRetry(repair: {
     readonly jobId: string

@@ -40,7 +40,6 @@ class ThreadBody implements Body {
   readonly #worker: Worker
   readonly #listener: HostListener
   readonly #killTimer: KillTimer
-  #isInterrupted = false
 
   constructor(worker: Worker, request: BodyRequest) {
     this.#worker = worker
@@ -55,8 +54,7 @@ class ThreadBody implements Body {
   }
 
   interrupt(cause: InterruptCause): void {
-    if (this.#isInterrupted) return
-    this.#isInterrupted = true
+    // A second time changes nothing: a signal fires once, and the grace is not prolonged.
     this.#send({ kind: 'interrupt', cause })
     this.#killTimer.arm()
   }

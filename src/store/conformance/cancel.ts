@@ -71,6 +71,13 @@ export function testCancel({ test }: Kit): void {
     assertSame(await stage.store.findCancelWishes(stage.nodeId), [])
   })
 
+  test('a wish ends with its Run, also when the body was given up', async (stage) => {
+    const job = await stage.start()
+    await stage.cancel(job.claim.jobId)
+    await stage.finish(job, { outcome: failed('timeout'), body: 'executing' })
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [])
+  })
+
   test('an abort that was carried out ends the chain as CANCELLED', async (stage) => {
     const job = await stage.start()
     await stage.cancel(job.claim.jobId, 'abort')

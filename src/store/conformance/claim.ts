@@ -119,6 +119,14 @@ export function testClaim({ test }: Kit): void {
     assertSame(await stage.claimIds({ limit: 4 }), ids.slice(0, 4))
   })
 
+  test('a large claim of several types keeps the order to its end', async (stage) => {
+    const ids = await stage.enqueue(
+      Array.from({ length: 90 }, (_, index) => newJob({ type: index % 3 ? 'story' : 'poem' })),
+    )
+    assertSame(await stage.claimIds({ limit: 80 }), ids.slice(0, 80))
+    assertSame(await stage.queue(), ids.slice(80))
+  })
+
   test('a delayed Job is claimed at its instant, not before', async (stage) => {
     const [jobId] = await stage.enqueue([newJob({ runAt: NOW + HOUR })])
     assertSame(await stage.changesNothing(() => stage.claim({ now: NOW + HOUR - 1 })), [])

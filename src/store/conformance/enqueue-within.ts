@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { asQueued, NOW, newJob, newJobs } from './fixtures.ts'
+import { asQueued, jobTaking, NOW, newJob, newJobs } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 
@@ -29,6 +29,21 @@ export function testEnqueueWithin({ testTransaction }: Kit): void {
     )
     // Its keys are free: the same request is accepted afresh.
     await stage.enqueue([job])
+  })
+
+  testTransaction('nothing of a rolled-back call is relied upon by the next', async (stage, within) => {
+    const song = () => jobTaking(['ink'], { type: 'song' })
+    await within('rollback', async (transaction) => {
+      await stage.store.enqueueJobsWithin(transaction, [song()], NOW)
+    })
+    // The same type again, when others have come in between.
+    await stage.enqueue([jobTaking(['gpu'], { type: 'poem' })])
+    const job = song()
+    await within('commit', async (transaction) => {
+      await stage.store.enqueueJobsWithin(transaction, [job], NOW)
+    })
+    const stored = await stage.job(job.jobId)
+    assertSame(stored, asQueued(job, stored.position))
   })
 
   testTransaction('a conflict is a value, and leaves the caller’s transaction alone', async (stage, within) => {

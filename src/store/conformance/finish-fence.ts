@@ -11,6 +11,7 @@ import {
   newNode,
   newRetry,
   SECOND,
+  skipped,
 } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
@@ -23,6 +24,13 @@ export function testFinishFence({ test }: Kit): void {
       stage.finish(job, { outcome: failed(), retry: newRetry(), report: { ...NO_REPORT, logs: logLines(2) } }),
     )
     assertSame(result, { kind: 'already-finished', status: 'COMPLETED', reason: null })
+  })
+
+  test('another outcome at the same instant is another outcome', async (stage) => {
+    const job = await stage.start()
+    await stage.finish(job, { outcome: skipped() })
+    const result = await stage.changesNothing(() => stage.finish(job, { outcome: completed() }))
+    assertSame(result, { kind: 'already-finished', status: 'SKIPPED', reason: null })
   })
 
   test('a late finish after recovery changes nothing: no result, no follow-up, no log line', async (stage) => {

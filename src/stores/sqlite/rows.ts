@@ -5,34 +5,34 @@ import type { Connection, SqlRow } from './connection.ts'
 import { laneById, policyById } from './statements/interned.ts'
 import type { Interned } from './transaction.ts'
 
-/** The columns of `pawl_jobs` that make a Job. */
+/** What makes a Job, of the tables that `FROM_JOBS` joins. */
 export const JOB_COLUMNS = `
-  j.seq, j.job_id, j.lane_id, j.policy_id, j.status, j.ready, j.awaits_predecessor, j.priority, j.position, j.run_at,
-  j.created_at, j.started_at, j.finished_at, j.outcome, j.attempt, j.chain_id, j.retry_of, j.error_retries,
-  j.crash_retries, j.shutdown_retries, j.cancel_requested_at, j.cancel_mode, j.cancel_reason, j.name, j.tags,
-  j.created_by, j.business_key, j.idempotency_key, j.params`
+  j.seq, j.job_id, j.lane_id, j.policy_id, j.priority, j.position, j.run_at, j.created_at, j.attempt, j.chain_id,
+  j.retry_of, j.error_retries, j.crash_retries, j.shutdown_retries, j.cancelled_at, j.cancel_requested_at, j.cancel_mode,
+  j.cancel_reason, j.name, j.tags, j.created_by, j.business_key, j.idempotency_key, j.params,
+  q.seq as queued, q.awaits_predecessor, r.status as run_status, r.started_at, r.finished_at`
+
+export const FROM_JOBS = `
+from pawl_jobs j
+left join pawl_queue q on q.seq = j.seq
+left join pawl_runs r on r.seq = j.seq`
 
 export interface JobRow extends SqlRow {
   seq: number
   job_id: string
   lane_id: number
   policy_id: number
-  status: JobStatus
-  ready: number
-  awaits_predecessor: number
   priority: number
   position: number
   run_at: number
   created_at: number
-  started_at: number | null
-  finished_at: number | null
-  outcome: RunStatus | null
   attempt: number
   chain_id: string | null
   retry_of: string | null
   error_retries: number
   crash_retries: number
   shutdown_retries: number
+  cancelled_at: number | null
   cancel_requested_at: number | null
   cancel_mode: CancelMode | null
   cancel_reason: string | null
@@ -42,19 +42,30 @@ export interface JobRow extends SqlRow {
   business_key: string | null
   idempotency_key: string | null
   params: string
+  queued: number | null
+  awaits_predecessor: number | null
+  run_status: RunStatus | null
+  started_at: number | null
+  finished_at: number | null
+}
+
+/** A Job's status is not stored but follows from where its rows are, so that it cannot contradict them. */
+export function statusOf(row: JobRow): JobStatus {
+  if (row.cancelled_at !== null) return 'CANCELLED'
+  if (row.queued !== null) return 'QUEUED'
+  return row.run_status === null ? 'RUNNING' : 'FINISHED'
 }
 
 export function toJob(row: JobRow, connection: Connection, interned: Interned, now: number): Job {
+  const status = statusOf(row)
+  const facts = { runAt: row.run_at, awaitsPredecessor: row.awaits_predecessor === 1 }
   return {
     jobId: row.job_id,
     type: laneById(connection, interned, row.lane_id).type,
     name: row.name,
-    status: row.status,
-    hold:
-      row.status === 'QUEUED'
-        ? decideHold({ runAt: row.run_at, awaitsPredecessor: row.awaits_predecessor === 1 }, now)
-        : null,
-    outcome: row.outcome,
+    status,
+    hold: status === 'QUEUED' ? decideHold(facts, now) : null,
+    outcome: row.run_status,
     params: JSON.parse(row.params) as JsonValue,
     priority: row.priority,
     position: row.position,
@@ -71,7 +82,7 @@ export function toJob(row: JobRow, connection: Connection, interned: Interned, n
     queuedAt: row.created_at,
     runAt: row.run_at,
     startedAt: row.started_at,
-    finishedAt: row.finished_at,
+    finishedAt: row.finished_at ?? row.cancelled_at,
     cancelRequestedAt: row.cancel_requested_at,
     cancelMode: row.cancel_mode,
     cancelReason: row.cancel_reason,

@@ -158,7 +158,7 @@ export class SqliteStore implements Store {
   }
 
   nextDueAt(): Promise<number | null> {
-    return this.#read(() => nextDueAt({ connection: this.#connection }))
+    return this.#read(() => nextDueAt(this.#connection))
   }
 
   findRun(runId: string): Promise<Run | null> {
@@ -194,7 +194,7 @@ export class SqliteStore implements Store {
   // Events
 
   readEvents(afterSeq: number, limit: number): Promise<readonly EventRow[]> {
-    return this.#read(() => events.readEvents(this.#connection, afterSeq, limit))
+    return this.#read(() => events.readEvents(this.#connection, this.#committer.interned, afterSeq, limit))
   }
 
   lastEventSeq(): Promise<number> {
@@ -237,12 +237,8 @@ export class SqliteStore implements Store {
     return this.#read(() => damage.findDamage(this.#connection, this.#committer.interned, limit))
   }
 
-  repairRunningWithoutRun(repair: Parameters<Store['repairRunningWithoutRun']>[0]): Promise<boolean> {
-    return this.#write((transaction) => damage.repairRunningWithoutRun(transaction, repair))
-  }
-
-  repairRunningWithEndedRun(jobId: string): Promise<boolean> {
-    return this.#write((transaction) => damage.repairRunningWithEndedRun(transaction, jobId))
+  repairMissingRun(repair: Parameters<Store['repairMissingRun']>[0]): Promise<boolean> {
+    return this.#write((transaction) => damage.repairMissingRun(transaction, repair))
   }
 
   repairMissingRetry(repair: Parameters<Store['repairMissingRetry']>[0]): Promise<boolean> {

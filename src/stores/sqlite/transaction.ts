@@ -29,27 +29,28 @@ export class Interned {
   }
 }
 
-const SELECT_HIGHEST_QUEUED = `
-select max(position) as highest
-from pawl_jobs
-where status = 'QUEUED' and priority = ?`
+const SELECT_HIGHEST_QUEUED = 'select max(position) as highest from pawl_queue where priority = ?'
 
-const SELECT_HIGHEST_RUNNING = `
-select max(position) as highest
-from pawl_jobs
-where status = 'RUNNING' and priority = ?`
+// As many rows as bodies execute right now.
+const SELECT_HIGHEST_RUNNING = 'select max(position) as highest from pawl_occupancies where priority = ?'
 
 /** One write transaction under way: what its statements need to share. */
 export class Transaction {
   readonly connection: Connection
   readonly interned: Interned
-  /** Becomes one event row when it commits. */
+  /** What this transaction changes, in order, each with the number of its Job. Becomes one event row. */
   readonly transitions: Transition[] = []
+  readonly transitionSeqs: number[] = []
   readonly #lastPositions = new Map<number, number>()
 
   constructor(connection: Connection, interned: Interned) {
     this.connection = connection
     this.interned = interned
+  }
+
+  note(seq: number, transition: Transition): void {
+    this.transitions.push(transition)
+    this.transitionSeqs.push(seq)
   }
 
   /** A position behind everything that is queued or running at this priority. */

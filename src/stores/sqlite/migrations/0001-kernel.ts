@@ -31,22 +31,17 @@ create table pawl_policies (
   body text not null unique
 ) strict;
 
+-- Jobs. A row is written when the Job is accepted; afterwards only its place and a cancellation change it. Where it
+-- stands is told by the other tables: QUEUED Jobs have a row in pawl_queue, RUNNING ones an open Run.
 create table pawl_jobs (
   seq integer primary key,
   job_id text not null unique,
   lane_id integer not null references pawl_lanes,
   policy_id integer not null references pawl_policies,
-  status text not null check (status in ('QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED')),
-  -- 1: QUEUED, and nothing but limits keeps it from starting.
-  ready integer not null check (ready = 0 or status = 'QUEUED'),
-  awaits_predecessor integer not null default 0,
   priority integer not null,
   position integer not null,
   run_at integer not null,
   created_at integer not null,
-  started_at integer,
-  finished_at integer,
-  outcome text check (outcome in ('COMPLETED', 'FAILED', 'SKIPPED')),
   attempt integer not null default 1,
   -- Null in the first Job of a chain: the chain has that Job's id.
   chain_id text,
@@ -54,6 +49,8 @@ create table pawl_jobs (
   error_retries integer not null default 0,
   crash_retries integer not null default 0,
   shutdown_retries integer not null default 0,
+  -- Set when it became CANCELLED: before it ran, or because its body was aborted.
+  cancelled_at integer,
   cancel_requested_at integer,
   cancel_mode text,
   cancel_reason text,
@@ -65,14 +62,29 @@ create table pawl_jobs (
   params text not null
 ) strict;
 
--- The heads of the queue: each lane in order, without what is delayed or waiting.
-create index pawl_jobs_ready on pawl_jobs (lane_id, priority desc, position, created_at) where ready = 1;
--- The whole queue in order, for new positions and moves.
-create index pawl_jobs_order on pawl_jobs (priority desc, position, created_at) where status = 'QUEUED';
-create index pawl_jobs_due on pawl_jobs (run_at) where status = 'QUEUED' and ready = 0 and awaits_predecessor = 0;
-create index pawl_jobs_running on pawl_jobs (priority, position) where status = 'RUNNING';
 create unique index pawl_jobs_retry_of on pawl_jobs (retry_of) where retry_of is not null;
+create index pawl_jobs_cancelled on pawl_jobs (seq) where cancelled_at is not null;
 create index pawl_jobs_chain on pawl_jobs (chain_id, attempt) where chain_id is not null;
+
+-- The queue: one narrow row per QUEUED Job, gone when it starts.
+create table pawl_queue (
+  seq integer primary key references pawl_jobs,
+  lane_id integer not null references pawl_lanes,
+  -- 1: nothing but limits keeps it from starting.
+  ready integer not null,
+  -- 1: a body of an earlier attempt has not ended yet.
+  awaits_predecessor integer not null,
+  priority integer not null,
+  position integer not null,
+  run_at integer not null,
+  created_at integer not null
+) strict;
+
+-- The heads of the queue: each lane in order, without what is delayed or waiting.
+create index pawl_queue_ready on pawl_queue (lane_id, priority desc, position, created_at) where ready = 1;
+-- The whole queue in order, for new positions and moves.
+create index pawl_queue_order on pawl_queue (priority desc, position, created_at);
+create index pawl_queue_due on pawl_queue (run_at) where ready = 0 and awaits_predecessor = 0;
 
 create table pawl_nodes (
   node_seq integer primary key,
@@ -114,10 +126,13 @@ create table pawl_runs (
 
 create index pawl_runs_retried on pawl_runs (seq) where will_retry = 1;
 
+-- Bodies that execute right now, and on which node: as many rows as bodies.
 create table pawl_occupancies (
   seq integer primary key references pawl_runs,
   node_seq integer not null references pawl_nodes,
   lane_id integer not null references pawl_lanes,
+  priority integer not null,
+  position integer not null,
   child text
 ) strict;
 
@@ -143,6 +158,7 @@ create table pawl_idempotency_keys (
   created_at integer not null
 ) strict, without rowid;
 
+-- One row per commit. Transitions are stored as groups [event, at, outcome, reason, [seq of the Job, …], …].
 create table pawl_events (
   seq integer primary key autoincrement,
   at integer not null,
@@ -150,18 +166,27 @@ create table pawl_events (
 ) strict;
 
 create view pawl_jobs_readable as
-select j.job_id, l.type as job_type, j.name, j.status, j.outcome, j.priority, j.position, j.attempt,
+select j.job_id, l.type as job_type, j.name,
+  case
+    when j.cancelled_at is not null then 'CANCELLED'
+    when q.seq is not null then 'QUEUED'
+    when r.status is null then 'RUNNING'
+    else 'FINISHED'
+  end as status,
+  r.status as outcome, j.priority, j.position, j.attempt,
   coalesce(j.chain_id, j.job_id) as chain_id, j.retry_of, j.params, l.resources, p.body as policy, j.tags,
   j.business_key, j.idempotency_key, j.created_by,
   strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at / 1000.0, 'unixepoch') as created_at,
   strftime('%Y-%m-%dT%H:%M:%fZ', j.run_at / 1000.0, 'unixepoch') as run_at,
-  strftime('%Y-%m-%dT%H:%M:%fZ', j.started_at / 1000.0, 'unixepoch') as started_at,
-  strftime('%Y-%m-%dT%H:%M:%fZ', j.finished_at / 1000.0, 'unixepoch') as finished_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', r.started_at / 1000.0, 'unixepoch') as started_at,
+  strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(r.finished_at, j.cancelled_at) / 1000.0, 'unixepoch') as finished_at,
   strftime('%Y-%m-%dT%H:%M:%fZ', j.cancel_requested_at / 1000.0, 'unixepoch') as cancel_requested_at,
   j.cancel_mode, j.cancel_reason
 from pawl_jobs j
 join pawl_lanes l using (lane_id)
-join pawl_policies p using (policy_id);
+join pawl_policies p using (policy_id)
+left join pawl_queue q using (seq)
+left join pawl_runs r using (seq);
 
 create view pawl_runs_readable as
 select r.run_id, j.job_id, coalesce(j.chain_id, j.job_id) as chain_id, l.type as job_type, j.attempt, r.status, r.reason,
@@ -176,11 +201,12 @@ join pawl_lanes l using (lane_id)
 join pawl_nodes n using (node_seq);
 
 create view pawl_events_readable as
-select e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', t.value ->> 9 / 1000.0, 'unixepoch') as at, t.value ->> 0 as event,
-  t.value ->> 1 as job_id, t.value ->> 2 as run_id, coalesce(t.value ->> 3, t.value ->> 1) as chain_id,
-  t.value ->> 4 as job_type, t.value ->> 5 as status, t.value ->> 6 as outcome, t.value ->> 7 as reason,
-  t.value ->> 8 as attempt
-from pawl_events e, json_each(e.transitions) t;
+select e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', (g.value ->> 1) / 1000.0, 'unixepoch') as at, g.value ->> 0 as event,
+  j.job_id, coalesce(j.chain_id, j.job_id) as chain_id, l.type as job_type, j.attempt, g.value ->> 2 as outcome,
+  g.value ->> 3 as reason
+from pawl_events e, json_each(e.transitions) g, json_each(g.value, '$[4]') s
+join pawl_jobs j on j.seq = s.value
+join pawl_lanes l using (lane_id);
 
 create view pawl_nodes_readable as
 select n.node_id, n.name, n.host, n.pid, n.types, n.concurrency,

@@ -1,7 +1,7 @@
 import { assert } from '../../../domain/errors.ts'
 import type { CancelMode } from '../../../domain/job.ts'
 import type { CancelResult } from '../../../store/jobs.ts'
-import type { JobRow } from '../rows.ts'
+import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { releaseBusinessKey } from './finish.ts'
 import { findJobRow, findLastOfChain } from './history.ts'
@@ -15,10 +15,12 @@ interface CancelRequest {
 }
 
 // 1 row: it will never start.
-const CANCEL_QUEUED = `
+const LEAVE_QUEUE = 'delete from pawl_queue where seq = ?'
+
+const MARK_CANCELLED = `
 update pawl_jobs
-set status = 'CANCELLED', ready = 0, finished_at = ?, cancel_requested_at = ?, cancel_mode = ?, cancel_reason = ?
-where seq = ? and status = 'QUEUED'`
+set cancelled_at = ?, cancel_requested_at = ?, cancel_mode = ?, cancel_reason = ?
+where seq = ?`
 
 // An abort can follow a graceful wish, never the reverse. The first reason and time stand.
 const WISH_CANCEL = `
@@ -26,14 +28,14 @@ update pawl_jobs
 set cancel_requested_at = coalesce(cancel_requested_at, ?),
   cancel_mode = case when cancel_mode = 'abort' then 'abort' else ? end,
   cancel_reason = coalesce(cancel_reason, ?)
-where seq = ? and status = 'RUNNING'
+where seq = ?
 returning cancel_mode`
 
 export function cancelJob(transaction: Transaction, request: CancelRequest): CancelResult {
   const job = findJobRow(transaction.connection, { jobId: request.jobId })
   if (job === undefined) return { kind: 'not-found' }
   const last = findLastOfChain(transaction.connection, job)
-  switch (last.status) {
+  switch (statusOf(last)) {
     case 'QUEUED':
       return cancelQueued(transaction, last, request)
     case 'RUNNING':
@@ -41,35 +43,36 @@ export function cancelJob(transaction: Transaction, request: CancelRequest): Can
     case 'CANCELLED':
       return { kind: 'already-cancelled', jobId: last.job_id }
     case 'FINISHED':
-      assert(last.outcome !== null, `Job ${last.job_id} is FINISHED without an outcome`)
-      return { kind: 'ended', jobId: last.job_id, outcome: last.outcome }
+      assert(last.run_status !== null, `Job ${last.job_id} is FINISHED without an outcome`)
+      return { kind: 'ended', jobId: last.job_id, outcome: last.run_status }
   }
 }
 
 function cancelQueued(transaction: Transaction, job: JobRow, { mode, reason, now }: CancelRequest): CancelResult {
-  transaction.connection.run(CANCEL_QUEUED, now, now, mode, reason, job.seq)
+  transaction.connection.run(LEAVE_QUEUE, job.seq)
+  transaction.connection.run(MARK_CANCELLED, now, now, mode, reason, job.seq)
   // While the body of an earlier attempt executes, the key stays with its occupancy.
   if (job.business_key !== null && job.awaits_predecessor === 0) {
     releaseBusinessKey(transaction, job.business_key, job.chain_id ?? job.job_id)
   }
-  pushTransition(transaction, job, 'job.cancelled', 'CANCELLED', now)
+  noteTransition(transaction, job, 'job.cancelled', 'CANCELLED', now)
   return { kind: 'cancelled', jobId: job.job_id }
 }
 
 function wishCancel(transaction: Transaction, job: JobRow, { mode, reason, now }: CancelRequest): CancelResult {
   const row = transaction.connection.get<{ cancel_mode: CancelMode }>(WISH_CANCEL, now, mode, reason, job.seq)
-  pushTransition(transaction, job, 'job.cancel-requested', 'RUNNING', now)
+  noteTransition(transaction, job, 'job.cancel-requested', 'RUNNING', now)
   return { kind: 'requested', jobId: job.job_id, mode: row?.cancel_mode ?? mode }
 }
 
-function pushTransition(
+function noteTransition(
   transaction: Transaction,
   job: JobRow,
   kind: 'job.cancelled' | 'job.cancel-requested',
   status: 'CANCELLED' | 'RUNNING',
   at: number,
 ): void {
-  transaction.transitions.push({
+  transaction.note(job.seq, {
     kind,
     jobId: job.job_id,
     runId: null,

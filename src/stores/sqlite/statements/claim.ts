@@ -1,6 +1,6 @@
 import { comparePlaces } from '../../../domain/order.ts'
 import type { ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
-import type { SqlRow } from '../connection.ts'
+import type { Connection, SqlRow } from '../connection.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
 import { nodeSeqOf } from './nodes.ts'
@@ -11,12 +11,12 @@ const PROMOTE_MAX = 1_000
 
 // Rows changed: delayed Jobs that became ready.
 const PROMOTE_DUE = `
-update pawl_jobs
+update pawl_queue
 set ready = 1
 where seq in (
   select seq
-  from pawl_jobs
-  where status = 'QUEUED' and ready = 0 and awaits_predecessor = 0 and run_at <= ?
+  from pawl_queue
+  where ready = 0 and awaits_predecessor = 0 and run_at <= ?
   order by run_at
   limit ${PROMOTE_MAX}
 )`
@@ -24,17 +24,18 @@ where seq in (
 // One seek per lane that has a ready Job, however many Jobs there are.
 const SELECT_NEXT_READY_LANE = `
 select lane_id
-from pawl_jobs
+from pawl_queue
 where ready = 1 and lane_id > ?
 order by lane_id
 limit 1`
 
 const SELECT_HEADS = `
-select seq, job_id, chain_id, policy_id, name, attempt, priority, position, created_at,
-  error_retries, crash_retries, shutdown_retries, params
-from pawl_jobs
-where ready = 1 and lane_id = ?
-order by priority desc, position, created_at, job_id
+select q.seq, j.job_id, j.chain_id, j.policy_id, j.name, j.attempt, q.priority, q.position, q.created_at,
+  j.error_retries, j.crash_retries, j.shutdown_retries, j.params
+from pawl_queue q
+join pawl_jobs j on j.seq = q.seq
+where q.ready = 1 and q.lane_id = ?
+order by q.priority desc, q.position, q.created_at, j.job_id
 limit ? offset ?`
 
 interface HeadRow extends SqlRow {
@@ -54,14 +55,13 @@ interface HeadRow extends SqlRow {
 }
 
 // 1 row: it is ours. 0 rows cannot happen inside the write lock.
-const START_JOB = `
-update pawl_jobs
-set status = 'RUNNING', ready = 0, started_at = ?
-where seq = ? and ready = 1`
+const LEAVE_QUEUE = 'delete from pawl_queue where seq = ?'
 
 const INSERT_RUN = 'insert into pawl_runs (seq, run_id, node_seq, started_at) values (?, ?, ?, ?)'
 
-const INSERT_OCCUPANCY = 'insert into pawl_occupancies (seq, node_seq, lane_id) values (?, ?, ?)'
+const INSERT_OCCUPANCY = `
+insert into pawl_occupancies (seq, node_seq, lane_id, priority, position)
+values (?, ?, ?, ?, ?)`
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): ClaimedJob[] {
   transaction.connection.run(PROMOTE_DUE, request.now)
@@ -169,11 +169,11 @@ function startJob(
 ): ClaimedJob {
   const { connection } = transaction
   const runId = request.newRunId()
-  connection.run(START_JOB, request.now, row.seq)
+  connection.run(LEAVE_QUEUE, row.seq)
   connection.run(INSERT_RUN, row.seq, runId, nodeSeq, request.now)
-  connection.run(INSERT_OCCUPANCY, row.seq, nodeSeq, lane.laneId)
+  connection.run(INSERT_OCCUPANCY, row.seq, nodeSeq, lane.laneId, row.priority, row.position)
   const chainId = row.chain_id ?? row.job_id
-  transaction.transitions.push({
+  transaction.note(row.seq, {
     kind: 'job.started',
     jobId: row.job_id,
     runId,
@@ -205,9 +205,9 @@ function startJob(
 
 const SELECT_NEXT_DUE = `
 select min(run_at) as due
-from pawl_jobs
-where status = 'QUEUED' and ready = 0 and awaits_predecessor = 0`
+from pawl_queue
+where ready = 0 and awaits_predecessor = 0`
 
-export function nextDueAt(transaction: Pick<Transaction, 'connection'>): number | null {
-  return transaction.connection.get<{ due: number | null }>(SELECT_NEXT_DUE)?.due ?? null
+export function nextDueAt(connection: Connection): number | null {
+  return connection.get<{ due: number | null }>(SELECT_NEXT_DUE)?.due ?? null
 }

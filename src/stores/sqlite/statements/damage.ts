@@ -2,16 +2,17 @@ import type { Outcome } from '../../../domain/run.ts'
 import type { Damage, DamagedJob } from '../../../store/maintenance.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
-import { countsOf } from '../rows.ts'
+import { countsOf, FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Interned, Transaction } from '../transaction.ts'
+import { releaseBusinessKey } from './finish.ts'
 import { isChainOccupied } from './history.ts'
 import { laneById, policyById } from './interned.ts'
 import { nodeSeqOf } from './nodes.ts'
 import { CLAIMED_COLUMNS, type ClaimedRow, toClaimedJob } from './occupancies.ts'
 import { insertRetry } from './retry.ts'
 
-/** Missing retries are looked for among this many of the latest Runs that were to be retried. */
-const RETRIED_RUNS_LOOKED_AT = 1_000
+/** Damage is looked for among this many of the latest Jobs and Runs, so that a start costs the same after a million. */
+const ROWS_LOOKED_AT = 1_000
 
 const DAMAGED_COLUMNS = 'j.job_id, j.policy_id, j.error_retries, j.crash_retries, j.shutdown_retries'
 
@@ -23,30 +24,33 @@ interface DamagedRow extends SqlRow {
   shutdown_retries: number
 }
 
-const SELECT_RUNNING_WITHOUT_RUN = `
+// Out of the queue, so it was claimed; but there is no Run.
+const SELECT_RUN_MISSING = `
 select ${DAMAGED_COLUMNS}
-from pawl_jobs j
-where j.status = 'RUNNING' and not exists (select 1 from pawl_runs r where r.seq = j.seq)
+from (select seq from pawl_jobs order by seq desc limit ${ROWS_LOOKED_AT}) as latest
+join pawl_jobs j on j.seq = latest.seq
+where j.cancelled_at is null
+  and not exists (select 1 from pawl_queue q where q.seq = j.seq)
+  and not exists (select 1 from pawl_runs r where r.seq = j.seq)
+union
+select ${DAMAGED_COLUMNS}
+from pawl_occupancies o
+join pawl_jobs j on j.seq = o.seq
+where not exists (select 1 from pawl_runs r where r.seq = o.seq)
 limit ?`
 
-const SELECT_RUNNING_WITH_ENDED_RUN = `
-select j.job_id
-from pawl_jobs j
-join pawl_runs r on r.seq = j.seq
-where j.status = 'RUNNING' and r.status is not null
-limit ?`
-
-const SELECT_RUNNING_WITHOUT_OCCUPANCY = `
+const SELECT_OCCUPANCY_MISSING = `
 select ${CLAIMED_COLUMNS}
-from pawl_jobs j
-join pawl_runs r on r.seq = j.seq
+from (select seq from pawl_runs order by seq desc limit ${ROWS_LOOKED_AT}) as latest
+join pawl_runs r on r.seq = latest.seq
+join pawl_jobs j on j.seq = r.seq
 join pawl_nodes n on n.node_seq = r.node_seq
-where j.status = 'RUNNING' and r.status is null and not exists (select 1 from pawl_occupancies o where o.seq = j.seq)
+where r.status is null and not exists (select 1 from pawl_occupancies o where o.seq = r.seq)
 limit ?`
 
 const SELECT_RETRY_MISSING = `
 select ${DAMAGED_COLUMNS}
-from (select seq from pawl_runs where will_retry = 1 order by seq desc limit ${RETRIED_RUNS_LOOKED_AT}) as retried
+from (select seq from pawl_runs where will_retry = 1 order by seq desc limit ${ROWS_LOOKED_AT}) as retried
 join pawl_jobs j on j.seq = retried.seq
 where not exists (select 1 from pawl_jobs next where next.retry_of = j.job_id)
 limit ?`
@@ -59,14 +63,11 @@ export function findDamage(connection: Connection, interned: Interned, limit: nu
   })
   return [
     ...connection
-      .all<DamagedRow>(SELECT_RUNNING_WITHOUT_RUN, limit)
-      .map((row): Damage => ({ kind: 'running-without-run', job: toDamaged(row) })),
+      .all<DamagedRow>(SELECT_RUN_MISSING, limit)
+      .map((row): Damage => ({ kind: 'run-missing', job: toDamaged(row) })),
     ...connection
-      .all<{ job_id: string }>(SELECT_RUNNING_WITH_ENDED_RUN, limit)
-      .map((row): Damage => ({ kind: 'running-with-ended-run', jobId: row.job_id })),
-    ...connection
-      .all<ClaimedRow>(SELECT_RUNNING_WITHOUT_OCCUPANCY, limit)
-      .map((row): Damage => ({ kind: 'running-without-occupancy', job: toClaimedJob(row, connection, interned) })),
+      .all<ClaimedRow>(SELECT_OCCUPANCY_MISSING, limit)
+      .map((row): Damage => ({ kind: 'occupancy-missing', job: toClaimedJob(row, connection, interned) })),
     ...connection
       .all<DamagedRow>(SELECT_RETRY_MISSING, limit)
       .map((row): Damage => ({ kind: 'retry-missing', job: toDamaged(row) })),
@@ -74,33 +75,19 @@ export function findDamage(connection: Connection, interned: Interned, limit: nu
 }
 
 const SELECT_REPAIRED_JOB = `
-select seq, job_id, chain_id, lane_id, attempt, started_at, cancel_requested_at
-from pawl_jobs
-where job_id = ?`
+select ${JOB_COLUMNS}
+${FROM_JOBS}
+where j.job_id = ?`
 
-interface RepairedRow extends SqlRow {
-  seq: number
-  job_id: string
-  chain_id: string | null
-  lane_id: number
-  attempt: number
-  started_at: number | null
-  cancel_requested_at: number | null
-}
+const HAS_RUN = 'select 1 as found from pawl_runs where seq = ?'
 
 const INSERT_FAILED_RUN = `
 insert into pawl_runs (seq, run_id, node_seq, status, reason, started_at, finished_at, will_retry, error)
-select ?, ?, ?, 'FAILED', ?, ?, ?, ?, ?
-where not exists (select 1 from pawl_runs where seq = ?)`
-
-const END_RUNNING_JOB = `
-update pawl_jobs
-set status = 'FINISHED', outcome = 'FAILED', finished_at = ?
-where seq = ? and status = 'RUNNING'`
+values (?, ?, ?, 'FAILED', ?, ?, ?, ?, ?)`
 
 const DELETE_OCCUPANCY = 'delete from pawl_occupancies where seq = ?'
 
-export function repairRunningWithoutRun(
+export function repairMissingRun(
   transaction: Transaction,
   repair: {
     jobId: string
@@ -112,8 +99,8 @@ export function repairRunningWithoutRun(
   },
 ): boolean {
   const { connection } = transaction
-  const job = connection.get<RepairedRow>(SELECT_REPAIRED_JOB, repair.jobId)
-  if (job === undefined || connection.run(END_RUNNING_JOB, repair.now, job.seq) === 0) return false
+  const job = connection.get<JobRow>(SELECT_REPAIRED_JOB, repair.jobId)
+  if (job === undefined || statusOf(job) !== 'RUNNING' || connection.get(HAS_RUN, job.seq) !== undefined) return false
   const retry = job.cancel_requested_at === null ? repair.retry : null
   connection.run(
     INSERT_FAILED_RUN,
@@ -121,65 +108,26 @@ export function repairRunningWithoutRun(
     repair.runId,
     nodeSeqOf(connection, repair.by),
     repair.outcome.reason,
-    job.started_at ?? repair.now,
+    repair.now,
     repair.now,
     retry === null ? 0 : 1,
     repair.outcome.error,
-    job.seq,
   )
+  connection.run(DELETE_OCCUPANCY, job.seq)
   if (retry !== null) insertRetry(transaction, job.seq, retry, { awaitsPredecessor: false, now: repair.now })
-  pushFinished(transaction, job, repair.runId, repair.outcome, repair.now)
-  return true
-}
-
-function pushFinished(
-  transaction: Transaction,
-  job: RepairedRow,
-  runId: string,
-  outcome: { status: 'COMPLETED' | 'FAILED' | 'SKIPPED'; reason: (Outcome & { status: 'FAILED' })['reason'] | null },
-  at: number,
-): void {
-  transaction.transitions.push({
+  else if (job.business_key !== null) releaseBusinessKey(transaction, job.business_key, job.chain_id ?? job.job_id)
+  transaction.note(job.seq, {
     kind: 'job.finished',
     jobId: job.job_id,
-    runId,
+    runId: repair.runId,
     chainId: job.chain_id ?? job.job_id,
-    type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
+    type: laneById(connection, transaction.interned, job.lane_id).type,
     status: 'FINISHED',
-    outcome: outcome.status,
-    reason: outcome.reason,
+    outcome: 'FAILED',
+    reason: repair.outcome.reason,
     attempt: job.attempt,
-    at,
+    at: repair.now,
   })
-}
-
-const SELECT_ENDED_RUN = `
-select run_id, status, reason, finished_at
-from pawl_runs
-where seq = ? and status is not null`
-
-interface EndedRunRow extends SqlRow {
-  run_id: string
-  status: 'COMPLETED' | 'FAILED' | 'SKIPPED'
-  reason: (Outcome & { status: 'FAILED' })['reason'] | null
-  finished_at: number
-}
-
-const END_JOB_AS_ITS_RUN = `
-update pawl_jobs
-set status = ?, outcome = ?, finished_at = ?
-where seq = ? and status = 'RUNNING'`
-
-export function repairRunningWithEndedRun(transaction: Transaction, jobId: string): boolean {
-  const { connection } = transaction
-  const job = connection.get<RepairedRow>(SELECT_REPAIRED_JOB, jobId)
-  if (job === undefined) return false
-  const run = connection.get<EndedRunRow>(SELECT_ENDED_RUN, job.seq)
-  if (run === undefined) return false
-  const status = run.reason === 'cancelled' ? 'CANCELLED' : 'FINISHED'
-  if (connection.run(END_JOB_AS_ITS_RUN, status, run.status, run.finished_at, job.seq) === 0) return false
-  connection.run(DELETE_OCCUPANCY, job.seq)
-  pushFinished(transaction, job, run.run_id, run, run.finished_at)
   return true
 }
 
@@ -190,7 +138,7 @@ export function repairMissingRetry(
   repair: { jobId: string; retry: RetryOrder; now: number },
 ): boolean {
   const { connection } = transaction
-  const job = connection.get<RepairedRow>(SELECT_REPAIRED_JOB, repair.jobId)
+  const job = connection.get<JobRow>(SELECT_REPAIRED_JOB, repair.jobId)
   if (job === undefined || connection.get(HAS_RETRY, repair.jobId) !== undefined) return false
   insertRetry(transaction, job.seq, repair.retry, {
     awaitsPredecessor: isChainOccupied(connection, job.chain_id ?? job.job_id),

@@ -97,21 +97,26 @@ values (?, ?, ?, ?)`
 
 const INSERT_JOB = `
 insert into pawl_jobs (
-  job_id, lane_id, policy_id, status, ready, priority, position, run_at, created_at,
+  job_id, lane_id, policy_id, priority, position, run_at, created_at,
   name, tags, created_by, business_key, idempotency_key, params
-) values (?, ?, ?, 'QUEUED', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+const INSERT_QUEUED = `
+insert into pawl_queue (seq, lane_id, ready, awaits_predecessor, priority, position, run_at, created_at)
+values (?, ?, ?, ?, ?, ?, ?, ?)`
 
 function insertJob(transaction: Transaction, job: NewJob, now: number): EnqueuedItem {
+  const { connection } = transaction
   const runAt = job.runAt ?? now
-  const lane = internLane(transaction, job.type, job.policy.resources)
-  transaction.connection.run(
+  const { laneId } = internLane(transaction, job.type, job.policy.resources)
+  const position = transaction.takeLastPosition(job.priority)
+  const seq = connection.insert(
     INSERT_JOB,
     job.jobId,
-    lane.laneId,
+    laneId,
     internPolicy(transaction, job.policy),
-    runAt <= now ? 1 : 0,
     job.priority,
-    transaction.takeLastPosition(job.priority),
+    position,
     runAt,
     now,
     job.name,
@@ -121,12 +126,13 @@ function insertJob(transaction: Transaction, job: NewJob, now: number): Enqueued
     job.idempotency?.key ?? null,
     job.params,
   )
+  insertQueued(transaction, { seq, laneId, awaitsPredecessor: false, priority: job.priority, position, runAt, now })
   if (job.idempotency !== null) {
     const { key, fingerprint } = job.idempotency
-    transaction.connection.run(INSERT_IDEMPOTENCY_KEY, key, job.jobId, fingerprint, now)
+    connection.run(INSERT_IDEMPOTENCY_KEY, key, job.jobId, fingerprint, now)
   }
   if (job.businessKey !== null) holdBusinessKey(transaction, job.businessKey, job.jobId)
-  transaction.transitions.push({
+  transaction.note(seq, {
     kind: 'job.queued',
     jobId: job.jobId,
     runId: null,
@@ -139,4 +145,30 @@ function insertJob(transaction: Transaction, job: NewJob, now: number): Enqueued
     at: now,
   })
   return { kind: 'created', jobId: job.jobId }
+}
+
+/** Puts a Job that was just written into the queue. */
+export function insertQueued(
+  transaction: Transaction,
+  row: {
+    seq: number
+    laneId: number
+    awaitsPredecessor: boolean
+    priority: number
+    position: number
+    runAt: number
+    now: number
+  },
+): void {
+  transaction.connection.run(
+    INSERT_QUEUED,
+    row.seq,
+    row.laneId,
+    row.runAt <= row.now && !row.awaitsPredecessor ? 1 : 0,
+    row.awaitsPredecessor ? 1 : 0,
+    row.priority,
+    row.position,
+    row.runAt,
+    row.now,
+  )
 }

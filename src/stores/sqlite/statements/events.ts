@@ -1,21 +1,20 @@
 import type { EventRow, Transition, TransitionKind } from '../../../store/events.ts'
 import type { Connection, SqlRow } from '../connection.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Interned, Transaction } from '../transaction.ts'
+import { laneById } from './interned.ts'
 
-/** A transition as it is stored: an array, because the names would be most of the row. The view names the fields. */
-type StoredTransition = [
-  TransitionKind,
-  string,
-  string | null,
-  string | null,
-  string,
-  Transition['status'],
-  Transition['outcome'],
-  Transition['reason'],
-  number,
-  number,
-  number?,
-  (string | null)?,
+/**
+ * Transitions of one kind that followed each other, as they are stored. What never changes of a Job (its ids, its type)
+ * is not repeated here: its number leads to it.
+ */
+type StoredGroup = [
+  kind: TransitionKind,
+  at: number,
+  outcome: Transition['outcome'],
+  reason: Transition['reason'],
+  seqs: number[],
+  progress?: number,
+  message?: string | null,
 ]
 
 const INSERT_EVENTS = 'insert into pawl_events (at, transitions) values (?, ?)'
@@ -25,31 +24,33 @@ export function insertEventRow(transaction: Transaction): EventRow | null {
   const { transitions } = transaction
   if (transitions.length === 0) return null
   const at = transitions[transitions.length - 1]?.at ?? 0
-  const seq = transaction.connection.insert(INSERT_EVENTS, at, JSON.stringify(transitions.map(store)))
+  const seq = transaction.connection.insert(INSERT_EVENTS, at, JSON.stringify(groupTransitions(transaction)))
   return { seq, transitions }
 }
 
-function store(transition: Transition): StoredTransition {
-  const stored: StoredTransition = [
-    transition.kind,
-    transition.jobId,
-    transition.runId,
-    transition.chainId === transition.jobId ? null : transition.chainId,
-    transition.type,
-    transition.status,
-    transition.outcome,
-    transition.reason,
-    transition.attempt,
-    transition.at,
-  ]
-  if (transition.progress !== undefined) stored.push(transition.progress, transition.message ?? null)
-  return stored
-}
-
-function restore(stored: StoredTransition): Transition {
-  const [kind, jobId, runId, chainId, type, status, outcome, reason, attempt, at, progress, message] = stored
-  const transition = { kind, jobId, runId, chainId: chainId ?? jobId, type, status, outcome, reason, attempt, at }
-  return progress === undefined ? transition : { ...transition, progress, message: message ?? null }
+function groupTransitions({ transitions, transitionSeqs }: Transaction): StoredGroup[] {
+  const groups: StoredGroup[] = []
+  let last: StoredGroup | null = null
+  for (let index = 0; index < transitions.length; index++) {
+    const transition = transitions[index] as Transition
+    const { kind, at, outcome, reason, progress } = transition
+    const seq = transitionSeqs[index] as number
+    if (
+      last !== null &&
+      last[0] === kind &&
+      last[1] === at &&
+      last[2] === outcome &&
+      last[3] === reason &&
+      progress === undefined
+    ) {
+      last[4].push(seq)
+      continue
+    }
+    last = [kind, at, outcome, reason, [seq]]
+    if (progress !== undefined) last.push(progress, transition.message ?? null)
+    groups.push(last)
+  }
+  return groups
 }
 
 const SELECT_EVENTS = `
@@ -64,11 +65,82 @@ interface StoredEvents extends SqlRow {
   transitions: string
 }
 
-export function readEvents(connection: Connection, afterSeq: number, limit: number): EventRow[] {
+export function readEvents(connection: Connection, interned: Interned, afterSeq: number, limit: number): EventRow[] {
   return connection.all<StoredEvents>(SELECT_EVENTS, afterSeq, limit).map((row) => ({
     seq: row.seq,
-    transitions: (JSON.parse(row.transitions) as StoredTransition[]).map(restore),
+    transitions: (JSON.parse(row.transitions) as StoredGroup[]).flatMap((group) =>
+      restore(connection, interned, group),
+    ),
   }))
+}
+
+const SELECT_JOB_OF_EVENT = `
+select j.job_id, j.chain_id, j.lane_id, j.attempt, r.run_id
+from pawl_jobs j
+left join pawl_runs r on r.seq = j.seq
+where j.seq = ?`
+
+interface EventJobRow extends SqlRow {
+  job_id: string
+  chain_id: string | null
+  lane_id: number
+  attempt: number
+  run_id: string | null
+}
+
+/** A Job that was pruned since has no events any more either. */
+function restore(connection: Connection, interned: Interned, group: StoredGroup): Transition[] {
+  const [kind, at, outcome, reason, seqs, progress, message] = group
+  return seqs.flatMap((seq) => {
+    const row = connection.get<EventJobRow>(SELECT_JOB_OF_EVENT, seq)
+    if (row === undefined) return []
+    const transition: Transition = {
+      kind,
+      jobId: row.job_id,
+      runId: hadRun(kind, outcome) ? row.run_id : null,
+      chainId: row.chain_id ?? row.job_id,
+      type: laneById(connection, interned, row.lane_id).type,
+      status: statusAfter(kind, reason),
+      outcome,
+      reason,
+      attempt: row.attempt,
+      at,
+    }
+    return progress === undefined ? transition : { ...transition, progress, message: message ?? null }
+  })
+}
+
+function hadRun(kind: TransitionKind, outcome: Transition['outcome']): boolean {
+  switch (kind) {
+    case 'job.queued':
+    case 'job.moved':
+    case 'job.cancel-requested':
+      return false
+    case 'job.cancelled':
+      return outcome !== null
+    case 'job.started':
+    case 'job.finished':
+    case 'run.progress':
+    case 'run.released':
+      return true
+  }
+}
+
+function statusAfter(kind: TransitionKind, reason: Transition['reason']): Transition['status'] {
+  switch (kind) {
+    case 'job.queued':
+    case 'job.moved':
+      return 'QUEUED'
+    case 'job.started':
+    case 'job.cancel-requested':
+    case 'run.progress':
+      return 'RUNNING'
+    case 'job.cancelled':
+      return 'CANCELLED'
+    case 'job.finished':
+    case 'run.released':
+      return reason === 'cancelled' ? 'CANCELLED' : 'FINISHED'
+  }
 }
 
 // The sequence outlives the rows, so that a pruned table does not begin again at 1.

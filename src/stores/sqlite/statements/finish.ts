@@ -38,10 +38,8 @@ update pawl_runs
 set status = ?, reason = ?, finished_at = ?, finished_by = ?, will_retry = ?, exit_code = ?, result = ?, error = ?, stack = ?
 where seq = ? and status is null`
 
-const END_JOB = `
-update pawl_jobs
-set status = ?, outcome = ?, finished_at = ?
-where seq = ? and status = 'RUNNING'`
+// Only for a Job whose body was aborted: every other end follows from its Run.
+const MARK_CANCELLED = 'update pawl_jobs set cancelled_at = ? where seq = ?'
 
 const DELETE_OCCUPANCY = 'delete from pawl_occupancies where seq = ?'
 
@@ -76,9 +74,9 @@ function finishRun(transaction: Transaction, run: FinishedRun): FinishResult {
     outcome.status === 'FAILED' ? outcome.stack : null,
     row.seq,
   )
-  connection.run(END_JOB, status, outcome.status, run.finishedAt, row.seq)
+  if (status === 'CANCELLED') connection.run(MARK_CANCELLED, run.finishedAt, row.seq)
   writeReport(transaction, row.seq, row.log_lines, run.report)
-  transaction.transitions.push({
+  transaction.note(row.seq, {
     kind: status === 'CANCELLED' ? 'job.cancelled' : 'job.finished',
     jobId: row.job_id,
     runId: run.claim.runId,
@@ -133,7 +131,7 @@ function releaseOccupancy(transaction: Transaction, claim: Claim, now: number): 
   const chainId = row.chain_id ?? row.job_id
   const chainGoesOn = unblockRetry(transaction, chainId, now)
   if (!chainGoesOn && row.business_key !== null) connection.run(RELEASE_BUSINESS_KEY, row.business_key, chainId)
-  transaction.transitions.push({
+  transaction.note(row.seq, {
     kind: 'run.released',
     jobId: row.job_id,
     runId: claim.runId,

@@ -1,21 +1,20 @@
 import { type Chain, chainOutcome } from '../../../domain/chain.ts'
-import type { Job } from '../../../domain/job.ts'
+import type { Job, JobStatus } from '../../../domain/job.ts'
 import type { FailureReason, LogLine, Run } from '../../../domain/run.ts'
 import type { ChainEnd, JobFilter, Page } from '../../../store/jobs.ts'
 import type { RunFilter } from '../../../store/runs.ts'
 import type { Connection, SqlRow, SqlValue } from '../connection.ts'
-import { JOB_COLUMNS, type JobRow, RUN_COLUMNS, type RunRow, toJob, toRun } from '../rows.ts'
+import { FROM_JOBS, JOB_COLUMNS, type JobRow, RUN_COLUMNS, type RunRow, statusOf, toJob, toRun } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 
 const SELECT_JOB = `
 select ${JOB_COLUMNS}
-from pawl_jobs j
+${FROM_JOBS}
 where j.job_id = ?`
 
 const SELECT_JOB_OF_RUN = `
 select ${JOB_COLUMNS}
-from pawl_runs r
-join pawl_jobs j on j.seq = r.seq
+${FROM_JOBS}
 where r.run_id = ?`
 
 export function findJobRow(connection: Connection, by: { jobId: string } | { runId: string }): JobRow | undefined {
@@ -31,13 +30,13 @@ export function findJob(connection: Connection, interned: Interned, jobId: strin
 
 const SELECT_RETRIES = `
 select ${JOB_COLUMNS}
-from pawl_jobs j
+${FROM_JOBS}
 where j.chain_id = ?
 order by j.attempt`
 
 const SELECT_LAST_RETRY = `
 select ${JOB_COLUMNS}
-from pawl_jobs j
+${FROM_JOBS}
 where j.chain_id = ?
 order by j.attempt desc
 limit 1`
@@ -74,7 +73,7 @@ export function findChainEnd(connection: Connection, chainId: string): ChainEnd 
   const first = connection.get<JobRow>(SELECT_JOB, chainId)
   if (first === undefined) return null
   const last = findLastOfChain(connection, first)
-  const outcome = chainOutcome(last)
+  const outcome = chainOutcome({ status: statusOf(last), outcome: last.run_status })
   if (outcome === null) return null
   const run = connection.get<EndRow>(SELECT_END, last.seq)
   return {
@@ -132,23 +131,44 @@ export function findRun(
   return row === undefined ? null : toRun(row, connection, interned)
 }
 
+/** Each status is listed from the table that holds it, so that none is looked for among the others. */
+const JOBS_BY_STATUS: Readonly<Record<JobStatus | 'ANY', { from: string; seq: string; condition: string | null }>> = {
+  ANY: { from: FROM_JOBS, seq: 'j.seq', condition: null },
+  QUEUED: {
+    from: 'from pawl_queue q join pawl_jobs j on j.seq = q.seq left join pawl_runs r on r.seq = q.seq',
+    seq: 'q.seq',
+    condition: null,
+  },
+  RUNNING: {
+    from: `from pawl_occupancies o
+      join pawl_runs r on r.seq = o.seq
+      join pawl_jobs j on j.seq = o.seq
+      left join pawl_queue q on q.seq = o.seq`,
+    seq: 'o.seq',
+    condition: 'r.status is null',
+  },
+  FINISHED: {
+    from: 'from pawl_runs r join pawl_jobs j on j.seq = r.seq left join pawl_queue q on q.seq = r.seq',
+    seq: 'r.seq',
+    condition: 'r.status is not null and j.cancelled_at is null',
+  },
+  CANCELLED: { from: FROM_JOBS, seq: 'j.seq', condition: 'j.cancelled_at is not null' },
+}
+
 export function listJobs(connection: Connection, interned: Interned, filter: JobFilter, now: number): Page<Job> {
-  const conditions: string[] = []
+  const { from, seq, condition } = JOBS_BY_STATUS[filter.status ?? 'ANY']
+  const conditions = condition === null ? [] : [condition]
   const values: SqlValue[] = []
   if (filter.cursor != null) {
-    conditions.push('j.seq < ?')
+    conditions.push(`${seq} < ?`)
     values.push(Number(filter.cursor))
-  }
-  if (filter.status !== undefined) {
-    conditions.push('j.status = ?')
-    values.push(filter.status)
   }
   if (filter.type !== undefined) {
     conditions.push('j.lane_id in (select lane_id from pawl_lanes where type = ?)')
     values.push(filter.type)
   }
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  const sql = `select ${JOB_COLUMNS} from pawl_jobs j ${where} order by j.seq desc limit ?`
+  const sql = `select ${JOB_COLUMNS} ${from} ${where} order by ${seq} desc limit ?`
   const rows = connection.all<JobRow>(sql, ...values, filter.limit)
   const items = rows.map((row) => toJob(row, connection, interned, now))
   return { items, nextCursor: rows.length === filter.limit ? String(rows[rows.length - 1]?.seq) : null }
@@ -178,9 +198,10 @@ export function listRuns(connection: Connection, interned: Interned, filter: Run
 
 const SELECT_QUEUE = `
 select ${JOB_COLUMNS}
-from pawl_jobs j
-where j.status = 'QUEUED'
-order by j.priority desc, j.position, j.created_at, j.job_id
+from pawl_queue q
+join pawl_jobs j on j.seq = q.seq
+left join pawl_runs r on r.seq = q.seq
+order by q.priority desc, q.position, q.created_at, j.job_id
 limit ?`
 
 export function listQueue(connection: Connection, interned: Interned, limit: number, now: number): Job[] {

@@ -1,7 +1,7 @@
 import { positionBetween, spreadPositions, WIDEN_NEIGHBOURS_MAX } from '../../../domain/order.ts'
 import type { MoveResult, MoveTarget } from '../../../store/jobs.ts'
 import type { SqlRow } from '../connection.ts'
-import type { JobRow } from '../rows.ts'
+import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow } from './history.ts'
 import { laneById } from './interned.ts'
@@ -11,30 +11,31 @@ interface PlaceRow extends SqlRow {
   position: number
 }
 
-const PLACE_JOB = `
-update pawl_jobs
-set priority = ?, position = ?
-where seq = ? and status = 'QUEUED'`
+// The place is kept twice: in the queue, where it orders, and with the Job, where it stays for its retry.
+const PLACE_IN_QUEUE = 'update pawl_queue set priority = ?, position = ? where seq = ?'
+const PLACE_JOB = 'update pawl_jobs set priority = ?, position = ? where seq = ?'
 
 const SELECT_FIRST = `
 select seq, position
-from pawl_jobs
-where status = 'QUEUED' and priority = ? and seq <> ?
-order by position, created_at, job_id
+from pawl_queue
+where priority = ? and seq <> ?
+order by position
 limit 1`
 
 const SELECT_BEFORE = `
-select seq, position
-from pawl_jobs
-where status = 'QUEUED' and priority = ? and seq <> ? and (position, created_at, job_id) < (?, ?, ?)
-order by position desc, created_at desc, job_id desc
+select q.seq, q.position
+from pawl_queue q
+join pawl_jobs j on j.seq = q.seq
+where q.priority = ? and q.seq <> ? and q.position <= ? and (q.position, q.created_at, j.job_id) < (?, ?, ?)
+order by q.position desc, q.created_at desc, j.job_id desc
 limit 1`
 
 const SELECT_FROM = `
-select seq, position
-from pawl_jobs
-where status = 'QUEUED' and priority = ? and seq <> ? and (position, created_at, job_id) >= (?, ?, ?)
-order by position, created_at, job_id
+select q.seq, q.position
+from pawl_queue q
+join pawl_jobs j on j.seq = q.seq
+where q.priority = ? and q.seq <> ? and q.position >= ? and (q.position, q.created_at, j.job_id) >= (?, ?, ?)
+order by q.position, q.created_at, j.job_id
 limit ?`
 
 export function moveJob(
@@ -43,7 +44,7 @@ export function moveJob(
 ): MoveResult {
   const job = findJobRow(transaction.connection, { jobId: request.jobId })
   if (job === undefined) return { kind: 'not-found' }
-  if (job.status !== 'QUEUED') return { kind: 'not-queued', status: job.status }
+  if (job.queued === null) return { kind: 'not-queued', status: statusOf(job) }
   const { target } = request
   if ('to' in target) {
     const position =
@@ -52,7 +53,7 @@ export function moveJob(
   }
   const otherId = 'before' in target ? target.before : target.after
   const other = findJobRow(transaction.connection, { jobId: otherId })
-  if (other === undefined || other.status !== 'QUEUED') return { kind: 'target-not-queued', jobId: otherId }
+  if (other === undefined || other.queued === null) return { kind: 'target-not-queued', jobId: otherId }
   if (other.seq === job.seq) return { kind: 'moved', priority: job.priority, position: job.position }
   const position = 'before' in target ? positionBefore(transaction, job, other) : positionAfter(transaction, job, other)
   if (position === null) return { kind: 'no-room', priority: other.priority }
@@ -65,15 +66,15 @@ export function reprioritiseJob(
 ): MoveResult {
   const job = findJobRow(transaction.connection, { jobId: request.jobId })
   if (job === undefined) return { kind: 'not-found' }
-  if (job.status !== 'QUEUED') return { kind: 'not-queued', status: job.status }
+  if (job.queued === null) return { kind: 'not-queued', status: statusOf(job) }
   if (job.priority === request.priority) return { kind: 'moved', priority: job.priority, position: job.position }
   return place(transaction, job, request.priority, transaction.takeLastPosition(request.priority), request.now)
 }
 
 function place(transaction: Transaction, job: JobRow, priority: number, position: number, now: number): MoveResult {
-  transaction.connection.run(PLACE_JOB, priority, position, job.seq)
+  writePlace(transaction, job.seq, priority, position)
   transaction.forgetPositions()
-  transaction.transitions.push({
+  transaction.note(job.seq, {
     kind: 'job.moved',
     jobId: job.job_id,
     runId: null,
@@ -88,6 +89,11 @@ function place(transaction: Transaction, job: JobRow, priority: number, position
   return { kind: 'moved', priority, position }
 }
 
+function writePlace(transaction: Transaction, seq: number, priority: number, position: number): void {
+  transaction.connection.run(PLACE_IN_QUEUE, priority, position, seq)
+  transaction.connection.run(PLACE_JOB, priority, position, seq)
+}
+
 function frontPosition(transaction: Transaction, job: JobRow): number {
   const first = transaction.connection.get<PlaceRow>(SELECT_FIRST, job.priority, job.seq)
   if (first === undefined) return job.position
@@ -96,14 +102,31 @@ function frontPosition(transaction: Transaction, job: JobRow): number {
 
 function positionBefore(transaction: Transaction, job: JobRow, other: JobRow): number | null {
   const { position, created_at, job_id, priority } = other
-  const before = transaction.connection.get<PlaceRow>(SELECT_BEFORE, priority, job.seq, position, created_at, job_id)
+  const before = transaction.connection.get<PlaceRow>(
+    SELECT_BEFORE,
+    priority,
+    job.seq,
+    position,
+    position,
+    created_at,
+    job_id,
+  )
   if (before === undefined) return positionBetween(null, position)
   return positionBetween(before.position, position) ?? widen(transaction, job, other, before.position, true)
 }
 
 function positionAfter(transaction: Transaction, job: JobRow, other: JobRow): number | null {
   const { position, created_at, job_id, priority } = other
-  const rows = transaction.connection.all<PlaceRow>(SELECT_FROM, priority, job.seq, position, created_at, job_id, 2)
+  const rows = transaction.connection.all<PlaceRow>(
+    SELECT_FROM,
+    priority,
+    job.seq,
+    position,
+    position,
+    created_at,
+    job_id,
+    2,
+  )
   const next = rows[1]
   if (next === undefined) return positionBetween(position, null)
   return positionBetween(position, next.position) ?? widen(transaction, job, other, position, false)
@@ -124,14 +147,14 @@ function widen(
   for (let count = 8; count <= WIDEN_NEIGHBOURS_MAX; count *= 5) {
     const skipped = includesFrom ? 0 : 1
     const rows = transaction.connection
-      .all<PlaceRow>(SELECT_FROM, priority, job.seq, position, created_at, job_id, count + 1 + skipped)
+      .all<PlaceRow>(SELECT_FROM, priority, job.seq, position, position, created_at, job_id, count + 1 + skipped)
       .slice(skipped)
     const ceiling = rows[count]?.position ?? null
     const neighbours = rows.slice(0, count)
     const positions = spreadPositions(floor, neighbours.length + 1, ceiling)
     if (positions === null) continue
     neighbours.forEach((row, index) => {
-      transaction.connection.run(PLACE_JOB, priority, positions[index + 1] as number, row.seq)
+      writePlace(transaction, row.seq, priority, positions[index + 1] as number)
     })
     return positions[0] as number
   }
@@ -139,17 +162,33 @@ function widen(
 }
 
 // RUNNING Jobs are renumbered with the queue, because a retry stands where its predecessor stood.
-const NORMALISE = `
+const NUMBER_JOBS = `
 update pawl_jobs
 set position = numbered.position
 from (
-  select seq, row_number() over (order by position, created_at, job_id) * 100 as position
-  from pawl_jobs
-  where status in ('QUEUED', 'RUNNING') and priority = ?1
+  select live.seq, row_number() over (order by live.position, j.created_at, j.job_id) * 100 as position
+  from (
+    select seq, position from pawl_queue where priority = ?1
+    union all
+    select seq, position from pawl_occupancies where priority = ?1
+  ) as live
+  join pawl_jobs j on j.seq = live.seq
 ) as numbered
 where pawl_jobs.seq = numbered.seq`
 
+const NUMBER_QUEUE = `
+update pawl_queue
+set position = (select position from pawl_jobs where pawl_jobs.seq = pawl_queue.seq)
+where priority = ?`
+
+const NUMBER_OCCUPANCIES = `
+update pawl_occupancies
+set position = (select position from pawl_jobs where pawl_jobs.seq = pawl_occupancies.seq)
+where priority = ?`
+
 export function normalisePositions(transaction: Transaction, priority: number): number {
   transaction.forgetPositions()
-  return transaction.connection.run(NORMALISE, priority)
+  transaction.connection.run(NUMBER_JOBS, priority)
+  transaction.connection.run(NUMBER_OCCUPANCIES, priority)
+  return transaction.connection.run(NUMBER_QUEUE, priority)
 }

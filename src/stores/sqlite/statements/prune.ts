@@ -1,13 +1,13 @@
 import { isEnded } from '../../../domain/transitions.ts'
 import type { PrunePage, PruneRequest } from '../../../store/maintenance.ts'
-import { JOB_COLUMNS, type JobRow } from '../rows.ts'
+import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findLastOfChain, isChainOccupied } from './history.ts'
 
 // The first Jobs of chains in the order of their acceptance. Those accepted after the instant cannot have ended before.
 const SELECT_OLD_CHAINS = `
 select ${JOB_COLUMNS}
-from pawl_jobs j
+${FROM_JOBS}
 where j.seq > ? and j.chain_id is null
 order by j.seq
 limit ?`
@@ -48,7 +48,8 @@ export function pruneChains(transaction: Transaction, request: PruneRequest): Pr
 
 function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number): boolean {
   const last = findLastOfChain(transaction.connection, first)
-  if (!isEnded(last.status) || (last.finished_at ?? endedBefore) >= endedBefore) return false
+  const endedAt = last.finished_at ?? last.cancelled_at
+  if (!isEnded(statusOf(last)) || endedAt === null || endedAt >= endedBefore) return false
   return !isChainOccupied(transaction.connection, first.job_id)
 }
 

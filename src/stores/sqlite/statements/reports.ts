@@ -63,7 +63,7 @@ export function recordReports(
     }
     writeReport(transaction, row.seq, row.log_lines, report)
     if (report.progress !== null) {
-      transaction.transitions.push({
+      transaction.note(row.seq, {
         kind: 'run.progress',
         jobId: claim.jobId,
         runId: claim.runId,

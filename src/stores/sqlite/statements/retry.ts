@@ -2,23 +2,24 @@ import { assert } from '../../../domain/errors.ts'
 import { NO_RETRIES_YET } from '../../../domain/retry.ts'
 import type { ManualRetryResult } from '../../../store/jobs.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
-import type { JobRow } from '../rows.ts'
+import type { SqlRow } from '../connection.ts'
+import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
-import { findBusinessKey, holdBusinessKey } from './enqueue.ts'
+import { findBusinessKey, holdBusinessKey, insertQueued } from './enqueue.ts'
 import { findJobRow, findLastOfChain, findRunIdOf, isChainOccupied } from './history.ts'
 import { laneById } from './interned.ts'
 
 // Everything that the order does not name is copied from the predecessor, also its place in the queue.
 const INSERT_RETRY = `
 insert into pawl_jobs (
-  job_id, lane_id, policy_id, status, ready, awaits_predecessor, priority, position, run_at, created_at, attempt,
-  chain_id, retry_of, error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params
+  job_id, lane_id, policy_id, priority, position, run_at, created_at, attempt, chain_id, retry_of,
+  error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params
 )
-select ?, lane_id, policy_id, 'QUEUED', ?, ?, coalesce(?, priority), coalesce(?, position), ?, ?, attempt + 1,
+select ?, lane_id, policy_id, coalesce(?, priority), coalesce(?, position), ?, ?, attempt + 1,
   coalesce(chain_id, job_id), job_id, ?, ?, ?, name, tags, created_by, business_key, params
 from pawl_jobs
 where seq = ?
-returning chain_id, lane_id, attempt`
+returning seq, chain_id, lane_id, attempt, priority, position`
 
 interface RetryPlace {
   /** A body of the predecessor has not ended: the retry must not start before it has. */
@@ -36,12 +37,9 @@ export function insertRetry(
   place: RetryPlace,
 ): void {
   const { connection } = transaction
-  const isReady = order.runAt <= place.now && !place.awaitsPredecessor
-  const row = connection.get<{ chain_id: string; lane_id: number; attempt: number }>(
+  const row = connection.get<InsertedRetry>(
     INSERT_RETRY,
     order.jobId,
-    isReady ? 1 : 0,
-    place.awaitsPredecessor ? 1 : 0,
     place.priority ?? null,
     place.position ?? null,
     order.runAt,
@@ -52,16 +50,34 @@ export function insertRetry(
     predecessorSeq,
   )
   assert(row !== undefined, `there is no Job ${predecessorSeq} to retry`)
-  pushQueued(transaction, order.jobId, row, place.now)
+  insertQueued(transaction, {
+    seq: row.seq,
+    laneId: row.lane_id,
+    awaitsPredecessor: place.awaitsPredecessor,
+    priority: row.priority,
+    position: row.position,
+    runAt: order.runAt,
+    now: place.now,
+  })
+  noteQueued(transaction, order.jobId, row, place.now)
 }
 
-function pushQueued(
+interface InsertedRetry extends SqlRow {
+  seq: number
+  chain_id: string
+  lane_id: number
+  attempt: number
+  priority: number
+  position: number
+}
+
+function noteQueued(
   transaction: Transaction,
   jobId: string,
-  row: { chain_id: string | null; lane_id: number; attempt: number },
+  row: { seq: number; chain_id: string | null; lane_id: number; attempt: number },
   now: number,
 ): void {
-  transaction.transitions.push({
+  transaction.note(row.seq, {
     kind: 'job.queued',
     jobId,
     runId: null,
@@ -76,26 +92,26 @@ function pushQueued(
 }
 
 // At most 1 row: a chain has one live Job.
-const UNBLOCK_LIVE_JOB = `
-update pawl_jobs
+const UNBLOCK_RETRY = `
+update pawl_queue
 set awaits_predecessor = 0, ready = (run_at <= ?)
-where chain_id = ? and status = 'QUEUED' and awaits_predecessor = 1`
+where awaits_predecessor = 1 and seq in (select seq from pawl_jobs where chain_id = ?)`
 
 const HAS_LIVE_JOB = `
 select 1 as found
-from pawl_jobs
-where chain_id = ? and status in ('QUEUED', 'RUNNING')`
+from pawl_jobs j
+left join pawl_runs r on r.seq = j.seq
+where j.chain_id = ? and j.cancelled_at is null and r.status is null
+limit 1`
 
 /** The body of an earlier attempt has ended: the retry may start. False: none follows, the chain is settled. */
 export function unblockRetry(transaction: Transaction, chainId: string, now: number): boolean {
-  transaction.connection.run(UNBLOCK_LIVE_JOB, now, chainId)
+  transaction.connection.run(UNBLOCK_RETRY, now, chainId)
   return transaction.connection.get(HAS_LIVE_JOB, chainId) !== undefined
 }
 
-const MAKE_DUE = `
-update pawl_jobs
-set run_at = ?, ready = (awaits_predecessor = 0)
-where seq = ? and status = 'QUEUED'`
+const MAKE_DUE_IN_QUEUE = 'update pawl_queue set run_at = ?, ready = (awaits_predecessor = 0) where seq = ?'
+const MAKE_DUE = 'update pawl_jobs set run_at = ? where seq = ?'
 
 export function retryByHand(
   transaction: Transaction,
@@ -104,17 +120,24 @@ export function retryByHand(
   const job = findJobRow(transaction.connection, request.by)
   if (job === undefined) return { kind: 'not-found' }
   const last = findLastOfChain(transaction.connection, job)
+  const status = statusOf(last)
   if (last.seq !== job.seq) {
-    if (last.retry_of !== job.job_id || last.status !== 'QUEUED') {
+    if (last.retry_of !== job.job_id || status !== 'QUEUED') {
       return { kind: 'not-last', lastJobId: last.job_id, lastRunId: findRunIdOf(transaction.connection, last.seq) }
     }
-    transaction.connection.run(MAKE_DUE, Math.min(last.run_at, request.now), last.seq)
-    pushQueued(transaction, last.job_id, last, request.now)
+    makeDue(transaction, last, request.now)
     return { kind: 'made-due', jobId: last.job_id }
   }
-  const isRetryable = last.status === 'CANCELLED' || (last.status === 'FINISHED' && last.outcome === 'FAILED')
-  if (!isRetryable) return { kind: 'not-retryable', status: last.status, outcome: last.outcome }
+  const isRetryable = status === 'CANCELLED' || last.run_status === 'FAILED'
+  if (!isRetryable) return { kind: 'not-retryable', status, outcome: last.run_status }
   return appendByHand(transaction, last, request)
+}
+
+function makeDue(transaction: Transaction, job: JobRow, now: number): void {
+  const runAt = Math.min(job.run_at, now)
+  transaction.connection.run(MAKE_DUE_IN_QUEUE, runAt, job.seq)
+  transaction.connection.run(MAKE_DUE, runAt, job.seq)
+  noteQueued(transaction, job.job_id, job, now)
 }
 
 function appendByHand(
