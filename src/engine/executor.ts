@@ -124,7 +124,8 @@ export class Executor {
       recordChild: (child) => this.#parts.store.recordChild(job.claim, child, logPath),
     })
     if (execution.interruptedBy !== null) execution.body.interrupt(execution.interruptedBy)
-    return execution.body.ended
+    const end = await execution.body.ended
+    return execution.reporter.hasUnsettledFollowUps ? withFollowUps(end, execution.reporter) : end
   }
 
   /** The outcome is known at this instant: it is written now, and the occupancy stays until the code has ended. */
@@ -253,6 +254,16 @@ export class Executor {
     if (logDirectory === null) return null
     await mkdir(logDirectory, { recursive: true, mode: 0o700 })
     return join(logDirectory, `${job.claim.runId}.log`)
+  }
+}
+
+/** A body that returned while a follow-up it asked for was being checked: refused, it has failed. */
+async function withFollowUps(end: BodyEnd, reporter: Reporter): Promise<BodyEnd> {
+  try {
+    await reporter.followUpsSettled()
+    return end
+  } catch (error) {
+    return end.kind === 'returned' ? { kind: 'threw', error, retryable: true, exitCode: end.exitCode } : end
   }
 }
 

@@ -53,7 +53,7 @@ export class Finisher {
     this.#finishing.add(job.claim.runId)
     try {
       return await this.#finishes.add({
-        claim: job.claim,
+        job,
         by: this.#parts.nodeId,
         outcome: ending.outcome,
         finishedAt,

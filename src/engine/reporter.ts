@@ -31,6 +31,7 @@ export class Reporter implements BodyReporter {
   #artifactsTaken = 0
   #logsDropped = 0
   readonly #followUps: NewJob[] = []
+  #unsettledFollowUps: Promise<unknown>[] = []
   #ended = false
 
   constructor(
@@ -81,7 +82,23 @@ export class Reporter implements BodyReporter {
       return job.jobId
     }
     const job = this.#prepareFollowUp(type, params, options)
-    return job instanceof Promise ? job.then(keep) : keep(job)
+    if (!(job instanceof Promise)) return keep(job)
+    const kept = job.then(keep)
+    this.#unsettledFollowUps.push(kept)
+    // The handler may not await it; `followUpsSettled` does.
+    kept.catch(() => {})
+    return kept
+  }
+
+  get hasUnsettledFollowUps(): boolean {
+    return this.#unsettledFollowUps.length > 0
+  }
+
+  /** Waits for follow-ups that are still being checked. Rejects when one of them is refused. */
+  async followUpsSettled(): Promise<void> {
+    const unsettled = this.#unsettledFollowUps
+    this.#unsettledFollowUps = []
+    await Promise.all(unsettled)
   }
 
   /** What has come since the last time. */

@@ -28,7 +28,7 @@ export type InputOf<Type> = Type extends JobType<infer Input, unknown> ? Input :
 export type ResultOf<Type> = Type extends JobType<never, infer Result> ? Result : never
 
 /** `T` when it survives a round trip through JSON, else a type to which `T` cannot be assigned. */
-export type JsonCompatible<T> = T extends string | number | boolean | null | undefined | void
+export type JsonCompatible<T> = T extends JsonValue | undefined | void
   ? T
   : T extends bigint | symbol | Date | Map<unknown, unknown> | Set<unknown> | ((...args: never[]) => unknown)
     ? never

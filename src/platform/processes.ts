@@ -38,13 +38,26 @@ export async function killOrphan(identity: ProcessIdentity): Promise<'killed' | 
   if (findSame(identity) === null || !isAnyoneLeft(identity)) return 'gone'
   killProcessGroup(identity.pid)
   if (isSameProcess(identity)) killProcess(identity.pid)
-  for (let waitedMs = 0; isAnyoneLeft(identity); waitedMs += POLL_MS) {
-    if (waitedMs >= KILL_TIMEOUT_MS) {
-      throw new Error(`Process ${identity.pid} was killed, but it or one of its group is still there.`)
-    }
+  if (await becomesFalse(() => isAnyoneLeft(identity))) return 'killed'
+  throw new Error(`Process ${identity.pid} was killed, but it or one of its group is still there.`)
+}
+
+/**
+ * Kills what a child of ours, a group leader, left behind in its group. Call it in the very turn in which its end was
+ * reported: while a group has members its number is not given away, and an empty one is not given away that soon.
+ */
+export async function killLeftovers(leader: number): Promise<void> {
+  if (process.platform === 'win32') return
+  if (killProcessGroup(leader)) await becomesFalse(() => hasLivingMember(leader))
+}
+
+/** Asks again and again, but not for ever. Says whether the answer was false in the end. */
+async function becomesFalse(isSo: () => boolean): Promise<boolean> {
+  for (let waitedMs = 0; waitedMs < KILL_TIMEOUT_MS; waitedMs += POLL_MS) {
+    if (!isSo()) return true
     await sleep(POLL_MS)
   }
-  return 'killed'
+  return false
 }
 
 function whereIs(identity: ProcessIdentity): 'here' | 'gone' | 'foreign' {

@@ -9,6 +9,8 @@ export interface Claim {
   readonly jobId: string
   /** The node that executes the body. */
   readonly nodeId: string
+  /** How the store that made this claim finds its rows again. Means nothing to anybody else. */
+  readonly ref: string | number
 }
 
 /** A claimed Job with all that is needed to execute it and to end it. */
@@ -16,9 +18,9 @@ export interface ClaimedJob {
   readonly claim: Claim
   readonly chainId: string
   readonly type: string
-  readonly name: string | null
   readonly attempt: number
   readonly priority: number
+  readonly businessKey: string | null
   /** JSON text */
   readonly params: string
   readonly policy: JobPolicy
@@ -53,8 +55,8 @@ export interface RetryOrder {
 }
 
 export interface FinishedRun {
-  readonly claim: Claim
-  /** The node that says so: the claim's own, or one that recovers it. */
+  readonly job: ClaimedJob
+  /** The node that says so: the one that executed it, or one that recovers it. */
   readonly by: string
   readonly outcome: Outcome
   readonly finishedAt: number

@@ -5,6 +5,8 @@ import { commandIsolation } from '../../dist/engine/isolation/command.js'
 import type { ProcessIdentity } from '../../dist/platform/processes.js'
 import { areGone, identityOf, LONG_GRACE_MS, newFolder, PATIENCE, stage } from './stage.ts'
 
+const onLinux = process.platform === 'linux'
+
 /** A command made of a program for `node -e` and arguments for it. */
 function script(code: string, ...args: string[]) {
   return { argv: () => [process.execPath, '-e', code, ...args] }
@@ -136,7 +138,7 @@ describe('the environment of a command', () => {
     expect(Object.keys(env).filter((name) => !allowed.test(name))).toEqual([])
   })
 
-  test('is not found in that of its parent either', async () => {
+  test.runIf(onLinux)('is not found in that of its parent either', async () => {
     withSecret()
     const text = await printed(
       script('console.log(JSON.stringify(require("fs").readFileSync(`/proc/${process.ppid}/environ`, "utf8")))'),
@@ -203,7 +205,7 @@ test('a command does not outlive its launcher', async () => {
   await areGone(pids)
 })
 
-test('what a command left running in its group is killed when it has exited', async () => {
+test.runIf(onLinux)('what a command left running in its group is killed when it has exited', async () => {
   const { ended, logPath } = running(
     { argv: () => ['sh', '-c', 'sleep 1000 & echo "$! ready"; read -r end < /dev/null'] },
     20,

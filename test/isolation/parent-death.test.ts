@@ -34,6 +34,16 @@ test('a command and what it started die with the node that started them', async 
   await areGone(family)
 })
 
+test.each(['process', 'command'] as const)(
+  'a child (%s) that may not begin yet dies with its node',
+  async (isolation) => {
+    const node = startNode(isolation, 'wait')
+    const { child } = await node.tells<{ child: ProcessIdentity }>('child')
+    await node.kill()
+    await areGone([child])
+  },
+)
+
 test('recovery can kill the child of a node that still lives, and the node learns of it', async () => {
   const node = startNode('command')
   const { child } = await node.tells<{ child: ProcessIdentity }>('child')
@@ -42,15 +52,12 @@ test('recovery can kill the child of a node that still lives, and the node learn
   expect(await node.tells('end')).toMatchObject({ end: { kind: 'died' } })
 })
 
-function startNode(isolation: 'process' | 'command') {
+function startNode(isolation: 'process' | 'command', ...more: string[]) {
   const logPath = join(newFolder(), 'run.log')
-  const parent = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('./fixtures/parent.mjs', import.meta.url)), isolation, logPath],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
+  const script = fileURLToPath(new URL('./fixtures/parent.mjs', import.meta.url))
+  const parent = spawn(process.execPath, [script, isolation, logPath, ...more], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   onTestFinished(() => void parent.kill('SIGKILL'))
   const told: object[] = []
   createInterface({ input: parent.stdout }).on('line', (line) => told.push(JSON.parse(line)))

@@ -56,7 +56,7 @@ export const PATIENCE = { timeout: 20_000, interval: 5 }
 
 function jobOf(jobId: string): BodyRequest['job'] {
   return {
-    claim: { jobId, runId: 'r-1', nodeId: 'n-1' },
+    claim: { jobId, runId: 'r-1', nodeId: 'n-1', ref: 1 },
     chainId: 'c-1',
     type: 'test',
     name: null,

@@ -60,13 +60,12 @@ const THE_JOB = 'seq = (select seq from pawl_jobs where job_id = ?)'
 
 /** What makes each kind of damage, one statement after the other, each with the id of the Job. */
 const DAMAGE: Readonly<Record<Damage['kind'], readonly string[]>> = {
-  'running-without-run': [`delete from pawl_occupancies where ${THE_JOB}`, `delete from pawl_runs where ${THE_JOB}`],
-  'running-without-occupancy': [`delete from pawl_occupancies where ${THE_JOB}`],
-  'running-with-ended-run': [
-    `delete from pawl_occupancies where ${THE_JOB}`,
-    `update pawl_runs set status = 'COMPLETED', result = '7', finished_at = started_at + 1 where ${THE_JOB}`,
+  'run-missing': [`delete from pawl_occupancies where ${THE_JOB}`, `delete from pawl_runs where ${THE_JOB}`],
+  'occupancy-missing': [`delete from pawl_occupancies where ${THE_JOB}`],
+  'retry-missing': [
+    'delete from pawl_queue where seq in (select seq from pawl_jobs where retry_of = ?)',
+    'delete from pawl_jobs where retry_of = ?',
   ],
-  'retry-missing': ['delete from pawl_jobs where retry_of = ?'],
 }
 
 /** A database in memory belongs to one connection, so nothing else can open, damage or share it. */

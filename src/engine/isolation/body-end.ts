@@ -33,7 +33,7 @@ export function paramsCannotMove(thrown: unknown, request: BodyRequest): BodyEnd
 }
 
 /** An error of ours about something outside, where our own stack would only mislead. */
-export function plainError(message: string): Error {
+function plainError(message: string): Error {
   const error = new Error(message)
   error.stack = `Error: ${message}`
   return error

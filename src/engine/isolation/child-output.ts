@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { systemClock } from '../../platform/clock.ts'
 
-export const TAIL_BYTES_MAX = 8 * 1024
-export const TAIL_LINES_MAX = 20
+const TAIL_BYTES_MAX = 8 * 1024
+const TAIL_LINES_MAX = 20
 /** What the file of one Run may hold of its child's output, so that one chatty child cannot fill the disk. */
 export const OUTPUT_FILE_BYTES_MAX = 64 * 1024 * 1024
 

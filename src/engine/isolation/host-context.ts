@@ -34,21 +34,62 @@ export function createContext(
   signalOf: () => AbortSignal,
   reporter: BodyReporter,
 ): HandlerContext {
-  const logAt = (level: LogLevel) => (text: string, fields?: object) =>
-    reporter.log(level, String(text), fields === undefined ? undefined : toFields(fields))
-  return {
-    ...facts,
-    get signal() {
-      return signalOf()
-    },
-    log: { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') },
-    progress: (fraction, message) =>
-      reporter.progress(checkFraction(fraction), message === undefined ? undefined : String(message)),
-    addArtifact: (path, options) => reporter.addArtifact(resolve(checkPath(path)), options?.name),
+  return new LazyContext(facts, signalOf, reporter)
+}
+
+/** Makes each function when the handler first asks for it: a short body asks for few of them. */
+class LazyContext implements HandlerContext {
+  readonly params: unknown
+  readonly jobId: string
+  readonly chainId: string
+  readonly runId: string
+  readonly attempt: number
+  readonly parents: HandlerFacts['parents']
+  readonly #signalOf: () => AbortSignal
+  readonly #reporter: BodyReporter
+
+  constructor(facts: HandlerFacts, signalOf: () => AbortSignal, reporter: BodyReporter) {
+    this.params = facts.params
+    this.jobId = facts.jobId
+    this.chainId = facts.chainId
+    this.runId = facts.runId
+    this.attempt = facts.attempt
+    this.parents = facts.parents
+    this.#signalOf = signalOf
+    this.#reporter = reporter
+  }
+
+  get signal(): AbortSignal {
+    return this.#signalOf()
+  }
+
+  get log(): HandlerContext['log'] {
+    const reporter = this.#reporter
+    const logAt = (level: LogLevel) => (text: string, fields?: object) =>
+      reporter.log(level, String(text), fields === undefined ? undefined : toFields(fields))
+    return { debug: logAt('debug'), info: logAt('info'), warn: logAt('warn'), error: logAt('error') }
+  }
+
+  get progress(): HandlerContext['progress'] {
+    const reporter = this.#reporter
+    return (fraction, message) =>
+      reporter.progress(checkFraction(fraction), message === undefined ? undefined : String(message))
+  }
+
+  get addArtifact(): HandlerContext['addArtifact'] {
+    const reporter = this.#reporter
+    return (path, options) => reporter.addArtifact(resolve(checkPath(path)), options?.name)
+  }
+
+  get enqueue(): HandlerContext['enqueue'] {
+    const reporter = this.#reporter
     // Not an async function: it must hand on the reporter's own promise, which is looked after when nobody awaits it.
-    enqueue: (type, params, options) =>
-      Promise.resolve(reporter.enqueue(typeof type === 'string' ? type : type.type, params, options && { ...options })),
-    skip: (reason) => new Skip(String(reason)),
+    return (type, params, options) =>
+      Promise.resolve(reporter.enqueue(typeof type === 'string' ? type : type.type, params, options && { ...options }))
+  }
+
+  get skip(): HandlerContext['skip'] {
+    return (reason) => new Skip(String(reason))
   }
 }
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { killGroupLeftovers, killProcessGroup } from '../../platform/process-group.ts'
+import { killProcessGroup } from '../../platform/process-group.ts'
+import { killLeftovers } from '../../platform/processes.ts'
 import { LIFELINE_FD } from './lifeline.ts'
 import type { ToHost } from './protocol.ts'
 
@@ -58,10 +59,10 @@ export class HostProcess {
         if (child.pid === undefined) reject(error)
       })
       child.on('exit', (code, signal) => {
-        if (child.pid !== undefined) killGroupLeftovers(child.pid)
+        const gone = child.pid === undefined ? undefined : killLeftovers(child.pid)
         // Its last messages may still be in the channel.
-        if (child.connected) child.on('disconnect', () => resolve({ code, signal }))
-        else resolve({ code, signal })
+        const silent = child.connected && new Promise((hush) => child.on('disconnect', () => hush(true)))
+        Promise.all([gone, silent]).then(() => resolve({ code, signal }), reject)
       })
     })
   }

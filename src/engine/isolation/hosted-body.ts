@@ -75,8 +75,7 @@ class HostedBody implements Body {
   /** Lets the child begin once the store knows who it is. Otherwise kills it, and says how its body ended. */
   async #begin(): Promise<BodyEnd | null> {
     const refusal = this.#process.pid === undefined ? null : await this.#findRefusal(this.#process.pid)
-    if (refusal === null) this.#hasBegun = true
-    else this.#process.killGroup()
+    if (refusal !== null) this.#process.killGroup()
     return refusal
   }
 
@@ -86,14 +85,16 @@ class HostedBody implements Body {
     // Not inside of `start`: whoever is asked to record may look for the body, and nobody has it yet.
     await Promise.resolve()
     try {
-      if ((await this.#request.recordChild(identity)) === 'late') return died('Its Run ended before it began.', null)
+      if ((await this.#request.recordChild(identity)) === 'late')
+        return died('The Run ended before its child began.', null)
     } catch (error) {
       return { kind: 'threw', error, retryable: true, exitCode: null }
     }
     if (this.#interruptCause !== null)
-      return died(`It was interrupted (${this.#interruptCause}) before it began.`, null)
+      return died(`The child was interrupted (${this.#interruptCause}) before it began.`, null)
     try {
       this.#process.send(this.#call.order)
+      this.#hasBegun = true
       return null
     } catch (error) {
       return paramsCannotMove(error, this.#request)

@@ -1,9 +1,8 @@
-import { NonRetryableError } from '../../domain/errors.ts'
 import type { Body, BodyEnd, BodyRequest, InterruptCause, Isolation } from './body.ts'
+import type { Handler } from './handler-module.ts'
 import { createContext, type HandlerContext, interruptReason, Skip } from './host-context.ts'
 import { factsOf } from './protocol.ts'
-
-export type Handler = (context: HandlerContext) => unknown
+import { isNonRetryable } from './sent-error.ts'
 
 /** Executes bodies as plain calls in this process. They can be asked to end, never forced. */
 export function inProcessIsolation(handler: Handler): Isolation {
@@ -43,9 +42,4 @@ async function call(handler: Handler, context: HandlerContext): Promise<BodyEnd>
   } catch (error) {
     return { kind: 'threw', error, retryable: !isNonRetryable(error), exitCode: null }
   }
-}
-
-/** By name as well, because an application may carry two copies of this package. */
-function isNonRetryable(error: unknown): boolean {
-  return error instanceof NonRetryableError || (error instanceof Error && error.name === 'NonRetryableError')
 }

@@ -6,21 +6,21 @@ import { assertSame } from './same.ts'
 
 export function testClaim({ test }: Kit): void {
   test('a claimed Job is RUNNING, with a Run and an occupancy', async (stage) => {
-    const job = newJob({ name: 'A tale', priority: 3, policy: newPolicy({ resources: ['ink'] }), tags: ['t'] })
+    const job = newJob({ name: 'A tale', priority: 3, policy: newPolicy({ resources: ['ink'] }), businessKey: 'b' })
     await stage.enqueue([job])
     const { position } = await stage.job(job.jobId)
     const [runId] = newIds(1) as [string]
     const claimed = await stage.claimOne({ now: NOW + 5, newRunId: () => runId })
-    const claim = { runId, jobId: job.jobId, nodeId: stage.nodeId }
+    const { ref } = claimed.claim
     assertSame(
       { ...claimed, params: JSON.parse(claimed.params) },
       {
-        claim,
+        claim: { runId, jobId: job.jobId, nodeId: stage.nodeId, ref },
         chainId: job.jobId,
         type: 'story',
-        name: 'A tale',
         attempt: 1,
         priority: 3,
+        businessKey: 'b',
         params: { genre: 'horror' },
         policy: job.policy,
         counts: NO_RETRIES_YET,

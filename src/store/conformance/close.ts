@@ -28,7 +28,9 @@ export function testClose({ testReopened }: Kit): void {
   testReopened('leaves the claims of its node as they are', async (stage, reopen) => {
     const job = await stage.start()
     const reopened = await reopen()
-    assertSame(await reopened.store.listOccupancies(stage.nodeId, 10), [{ job, ended: false, child: null }])
-    assert.equal((await reopened.finish(job)).kind, 'finished')
+    const [occupancy, ...rest] = await reopened.store.listOccupancies(stage.nodeId, 10)
+    assert.ok(occupancy)
+    assertSame([rest, occupancy.ended, occupancy.job.claim.runId], [[], false, job.claim.runId])
+    assert.equal((await reopened.finish(occupancy.job)).kind, 'finished')
   })
 }

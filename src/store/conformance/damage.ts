@@ -26,8 +26,7 @@ export function testDamage({ test, testDamage }: Kit): void {
   })
 
   const repairs: Readonly<Record<string, (stage: Stage, jobId: string) => Promise<boolean>>> = {
-    repairRunningWithoutRun: (stage, jobId) => repairRunningWithoutRun(stage, jobId),
-    repairRunningWithEndedRun: ({ store }, jobId) => store.repairRunningWithEndedRun(jobId),
+    repairMissingRun: (stage, jobId) => repairMissingRun(stage, jobId),
     repairMissingRetry: ({ store }, jobId) => store.repairMissingRetry({ jobId, retry: newRetry(), now: NOW }),
   }
   for (const [name, repair] of Object.entries(repairs)) {
@@ -44,56 +43,46 @@ export function testDamage({ test, testDamage }: Kit): void {
     })
   }
 
-  testDamage('RUNNING without a Run: the Run is written as failed, and the retry with it', async (stage, damage) => {
-    const { claim, policy } = await stage.start(jobTaking(['ink']))
-    await damage('running-without-run', claim.jobId)
-    await finds(stage, { kind: 'running-without-run', job: { jobId: claim.jobId, policy, counts: NO_RETRIES_YET } })
-    const [runId, retry] = [newId(), newRetry({ runAt: NOW + SECOND })]
-    assert.equal(await repairRunningWithoutRun(stage, claim.jobId, runId, retry), true)
-    const { status, outcome, finishedAt } = await stage.job(claim.jobId)
-    assertSame({ status, outcome, finishedAt }, { status: 'FINISHED', outcome: 'FAILED', finishedAt: NOW + SECOND })
-    const run = await stage.run(runId)
-    assertSame(
-      [run.jobId, run.status, run.reason, run.error, run.willRetry],
-      [claim.jobId, 'FAILED', 'crash', failed('crash').error, true],
-    )
-    await isWhole(stage)
-    assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
-    assert.equal(await stage.changesNothing(() => repairRunningWithoutRun(stage, claim.jobId)), false)
-  })
+  testDamage(
+    'claimed, but without a Run: the Run is written as failed, and the retry with it',
+    async (stage, damage) => {
+      const { claim, policy } = await stage.start(jobTaking(['ink']))
+      await damage('run-missing', claim.jobId)
+      await finds(stage, { kind: 'run-missing', job: { jobId: claim.jobId, policy, counts: NO_RETRIES_YET } })
+      const [runId, retry] = [newId(), newRetry({ runAt: NOW + SECOND })]
+      assert.equal(await repairMissingRun(stage, claim.jobId, runId, retry), true)
+      const { status, outcome, finishedAt } = await stage.job(claim.jobId)
+      assertSame({ status, outcome, finishedAt }, { status: 'FINISHED', outcome: 'FAILED', finishedAt: NOW + SECOND })
+      const run = await stage.run(runId)
+      assertSame(
+        [run.jobId, run.status, run.reason, run.error, run.willRetry],
+        [claim.jobId, 'FAILED', 'crash', failed('crash').error, true],
+      )
+      await isWhole(stage)
+      assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
+      assert.equal(await stage.changesNothing(() => repairMissingRun(stage, claim.jobId)), false)
+    },
+  )
 
-  testDamage('RUNNING without a Run can be ended without a retry', async (stage, damage) => {
+  testDamage('a Job without its Run can be ended without a retry', async (stage, damage) => {
     const { claim } = await stage.start()
-    await damage('running-without-run', claim.jobId)
-    assert.equal(await repairRunningWithoutRun(stage, claim.jobId), true)
+    await damage('run-missing', claim.jobId)
+    assert.equal(await repairMissingRun(stage, claim.jobId), true)
     assertSame(await stage.queue(), [])
     const chain = await stage.store.findChain(claim.jobId, NOW)
     assertSame([chain?.settled, chain?.outcome], [true, 'FAILED'])
     await isWhole(stage)
   })
 
-  testDamage('RUNNING without an occupancy: an ordinary finish ends it', async (stage, damage) => {
+  testDamage('an open Run without an occupancy: an ordinary finish ends it', async (stage, damage) => {
     const job = await stage.start()
-    await damage('running-without-occupancy', job.claim.jobId)
-    await finds(stage, { kind: 'running-without-occupancy', job })
+    await damage('occupancy-missing', job.claim.jobId)
+    await finds(stage, { kind: 'occupancy-missing', job })
     const retry = newRetry()
     const result = await stage.finishAs(endOf(job, { outcome: failed('crash'), retry }))
     assertSame(result, { kind: 'finished', retryJobId: retry.jobId, followUps: [] })
     await isWhole(stage)
     assertSame(await stage.claimIds({ now: NOW + SECOND }), [retry.jobId])
-  })
-
-  testDamage('RUNNING with a Run that has ended: the Job ends as its Run did', async (stage, damage) => {
-    const { claim } = await stage.start()
-    await damage('running-with-ended-run', claim.jobId)
-    await finds(stage, { kind: 'running-with-ended-run', jobId: claim.jobId })
-    const run = await stage.run(claim.runId)
-    assert.equal(await stage.store.repairRunningWithEndedRun(claim.jobId), true)
-    const { status, outcome, finishedAt } = await stage.job(claim.jobId)
-    assertSame({ status, outcome, finishedAt }, { status: 'FINISHED', outcome: run.status, finishedAt: run.finishedAt })
-    assertSame(await stage.run(claim.runId), run)
-    await isWhole(stage)
-    assert.equal(await stage.changesNothing(() => stage.store.repairRunningWithEndedRun(claim.jobId)), false)
   })
 
   testDamage('a retry that was decided on but is not there is written', async (stage, damage) => {
@@ -116,21 +105,14 @@ export function testDamage({ test, testDamage }: Kit): void {
   })
 
   testDamage('a repair that settles the chain frees its business key', async (stage, damage) => {
-    for (const kind of ['running-without-run', 'running-with-ended-run'] as const) {
-      const { claim } = await stage.start(newJob({ businessKey: kind }))
-      await damage(kind, claim.jobId)
-      const repaired =
-        kind === 'running-without-run'
-          ? await repairRunningWithoutRun(stage, claim.jobId)
-          : await stage.store.repairRunningWithEndedRun(claim.jobId)
-      assert.equal(repaired, true)
-      const [next] = await stage.enqueue([newJob({ businessKey: kind })])
-      await stage.cancel(next)
-    }
+    const { claim } = await stage.start(newJob({ businessKey: 'letter' }))
+    await damage('run-missing', claim.jobId)
+    assert.equal(await repairMissingRun(stage, claim.jobId), true)
+    await stage.enqueue([newJob({ businessKey: 'letter' })])
   })
 
   testDamage('damage is found as far as asked, of all kinds together', async (stage, damage) => {
-    for (const kind of ['running-without-run', 'running-without-occupancy', 'running-with-ended-run'] as const) {
+    for (const kind of ['run-missing', 'occupancy-missing', 'run-missing'] as const) {
       const { claim } = await stage.start()
       await damage(kind, claim.jobId)
     }
@@ -148,12 +130,12 @@ async function isWhole(stage: Stage): Promise<void> {
   assertSame(await stage.occupants(), [])
 }
 
-function repairRunningWithoutRun(
+function repairMissingRun(
   stage: Stage,
   jobId: string,
   runId = newId(),
-  retry: Parameters<Stage['store']['repairRunningWithoutRun']>[0]['retry'] = null,
+  retry: Parameters<Stage['store']['repairMissingRun']>[0]['retry'] = null,
 ): Promise<boolean> {
   const outcome = failed('crash')
-  return stage.store.repairRunningWithoutRun({ jobId, runId, by: stage.nodeId, outcome, retry, now: NOW + SECOND })
+  return stage.store.repairMissingRun({ jobId, runId, by: stage.nodeId, outcome, retry, now: NOW + SECOND })
 }

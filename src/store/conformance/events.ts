@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Transition } from '../events.ts'
-import type { ClaimedJob } from '../runs.ts'
+import type { Claim, ClaimedJob } from '../runs.ts'
 import {
   completed,
   endOf,
@@ -168,9 +168,9 @@ export function testEvents({ test }: Kit): void {
 /** A transition of a first attempt of a story, as far as nothing else is said. */
 function step(
   kind: Transition['kind'],
-  facts: Partial<Transition> & { jobId: string; at: number; nodeId?: string },
+  facts: Partial<Transition & Claim> & { jobId: string; at: number },
 ): Transition {
-  const { nodeId: _, ...rest } = facts
+  const { nodeId: _, ref: __, ...rest } = facts
   return {
     kind,
     runId: null,

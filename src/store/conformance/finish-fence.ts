@@ -121,6 +121,22 @@ export function testFinishFence({ test }: Kit): void {
     assertSame(late, { kind: 'already-finished', status: null, reason: null })
   })
 
+  test('a claim whose Run was pruned cannot touch anything that came after it', async (stage) => {
+    const old = await stage.start()
+    await stage.finish(old, { outcome: failed('timeout') })
+    await stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
+    const later = [await stage.start(), await stage.start()] as const
+    await stage.finish(later[1], { outcome: failed('timeout'), body: 'executing' })
+    const child = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' }
+    await stage.changesNothing(async () => {
+      await stage.finish(old, { retry: newRetry() })
+      await stage.release(old.claim)
+      assert.equal(await stage.store.recordChild(old.claim, child, '/logs/1.log'), 'late')
+      const report = { progress: { fraction: 1, message: null }, logs: logLines(1), artifacts: [], logsDropped: 1 }
+      assertSame(await stage.store.recordReports([{ claim: old.claim, report }], NOW), ['late'])
+    })
+  })
+
   test('many who finish the same Run at once: one wins, the others are told so', async (stage) => {
     const job = await stage.start()
     const ends = Array.from({ length: 10 }, (_, index) =>

@@ -131,7 +131,7 @@ export function newRetry(overrides: Partial<RetryOrder> = {}): RetryOrder {
 /** How the node that claimed the Job ends it, one second later. */
 export function endOf(job: ClaimedJob, overrides: Partial<FinishedRun> = {}): FinishedRun {
   return {
-    claim: job.claim,
+    job,
     by: job.claim.nodeId,
     outcome: completed(),
     finishedAt: NOW + SECOND,

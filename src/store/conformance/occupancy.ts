@@ -94,6 +94,14 @@ export function testOccupancy({ test }: Kit): void {
     assertSame(await stage.occupants(), [])
   })
 
+  test('only a release frees the place of a body that was given up, not a second finish', async (stage) => {
+    const job = await stage.start(newJob({ businessKey: 'b' }))
+    const end = endOf(job, { ...GIVEN_UP, retry: newRetry() })
+    await stage.finishAs(end)
+    await stage.changesNothing(() => stage.finishAs({ ...end, body: 'ended' }))
+    assertSame(await stage.occupants(), [job.claim.jobId])
+  })
+
   test('many are released at once', async (stage) => {
     const jobs = [await stage.start(), await stage.start(), await stage.start()] as const
     for (const job of jobs) await stage.finish(job, GIVEN_UP)

@@ -124,6 +124,7 @@ create table pawl_runs (
   logs_dropped integer not null default 0
 ) strict;
 
+create index pawl_runs_started on pawl_runs (started_at, seq);
 create index pawl_runs_retried on pawl_runs (seq) where will_retry = 1;
 
 -- Bodies that execute right now, and on which node: as many rows as bodies.

@@ -1,10 +1,11 @@
 import { assert } from '../../../domain/errors.ts'
 import type { CancelMode } from '../../../domain/job.ts'
+import type { Transition } from '../../../store/events.ts'
 import type { CancelResult } from '../../../store/jobs.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { releaseBusinessKey } from './finish.ts'
-import { findJobRow, findLastOfChain } from './history.ts'
+import { findJobRow, findLastOfChain, findRunIdOf } from './history.ts'
 import { laneById } from './interned.ts'
 
 interface CancelRequest {
@@ -55,33 +56,29 @@ function cancelQueued(transaction: Transaction, job: JobRow, { mode, reason, now
   if (job.business_key !== null && job.awaits_predecessor === 0) {
     releaseBusinessKey(transaction, job.business_key, job.chain_id ?? job.job_id)
   }
-  noteTransition(transaction, job, 'job.cancelled', 'CANCELLED', now)
+  noteTransition(transaction, job, { kind: 'job.cancelled', status: 'CANCELLED', runId: null, at: now })
   return { kind: 'cancelled', jobId: job.job_id }
 }
 
 function wishCancel(transaction: Transaction, job: JobRow, { mode, reason, now }: CancelRequest): CancelResult {
   const row = transaction.connection.get<{ cancel_mode: CancelMode }>(WISH_CANCEL, now, mode, reason, job.seq)
-  noteTransition(transaction, job, 'job.cancel-requested', 'RUNNING', now)
+  const runId = findRunIdOf(transaction.connection, job.seq)
+  noteTransition(transaction, job, { kind: 'job.cancel-requested', status: 'RUNNING', runId, at: now })
   return { kind: 'requested', jobId: job.job_id, mode: row?.cancel_mode ?? mode }
 }
 
 function noteTransition(
   transaction: Transaction,
   job: JobRow,
-  kind: 'job.cancelled' | 'job.cancel-requested',
-  status: 'CANCELLED' | 'RUNNING',
-  at: number,
+  what: Pick<Transition, 'kind' | 'status' | 'runId' | 'at'>,
 ): void {
   transaction.note(job.seq, {
-    kind,
+    ...what,
     jobId: job.job_id,
-    runId: null,
     chainId: job.chain_id ?? job.job_id,
     type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
-    status,
     outcome: null,
     reason: null,
     attempt: job.attempt,
-    at,
   })
 }

@@ -1,9 +1,10 @@
 import { comparePlaces } from '../../../domain/order.ts'
 import type { ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
+import { countsOf } from '../rows.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
-import { nodeSeqOf } from './nodes.ts'
+import { findLiveNodeSeq } from './nodes.ts'
 import { Permits } from './permits.ts'
 
 /** Due Jobs that become ready in one claim. The rest follows with the next ones. */
@@ -30,7 +31,7 @@ order by lane_id
 limit 1`
 
 const SELECT_HEADS = `
-select q.seq, j.job_id, j.chain_id, j.policy_id, j.name, j.attempt, q.priority, q.position, q.created_at,
+select q.seq, j.job_id, j.chain_id, j.policy_id, j.attempt, q.priority, q.position, q.created_at, j.business_key,
   j.error_retries, j.crash_retries, j.shutdown_retries, j.params
 from pawl_queue q
 join pawl_jobs j on j.seq = q.seq
@@ -43,34 +44,52 @@ interface HeadRow extends SqlRow {
   job_id: string
   chain_id: string | null
   policy_id: number
-  name: string | null
   attempt: number
   priority: number
   position: number
   created_at: number
+  business_key: string | null
   error_retries: number
   crash_retries: number
   shutdown_retries: number
   params: string
 }
 
-// 1 row: it is ours. 0 rows cannot happen inside the write lock.
-const LEAVE_QUEUE = 'delete from pawl_queue where seq = ?'
+// Many at a time: a statement costs more to call than a row costs to write.
+const INSERT_RUNS = `
+insert into pawl_runs (seq, run_id, node_seq, started_at)
+select value ->> 0, value ->> 1, ?, ?
+from json_each(?)`
 
-const INSERT_RUN = 'insert into pawl_runs (seq, run_id, node_seq, started_at) values (?, ?, ?, ?)'
-
-const INSERT_OCCUPANCY = `
+const INSERT_OCCUPANCIES = `
 insert into pawl_occupancies (seq, node_seq, lane_id, priority, position)
-values (?, ?, ?, ?, ?)`
+select seq, ?, lane_id, priority, position
+from pawl_queue
+where seq in (select value from json_each(?))`
+
+const LEAVE_QUEUE = `
+delete from pawl_queue
+where seq in (select value from json_each(?))`
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): ClaimedJob[] {
   transaction.connection.run(PROMOTE_DUE, request.now)
   const sources = readySources(transaction, request)
   if (sources.length === 0) return []
-  const nodeSeq = nodeSeqOf(transaction.connection, request.nodeId)
-  return pickInOrder(transaction, request, sources).map(({ lane, row }) =>
-    startJob(transaction, request, nodeSeq, lane, row),
-  )
+  const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
+  if (nodeSeq === null) return []
+  const picked = pickInOrder(transaction, request, sources)
+  if (picked.length === 0) return []
+  const claimed = picked.map(({ lane, row }) => toClaimedJob(transaction, request, lane, row))
+  startJobs(transaction, nodeSeq, request.now, claimed)
+  return claimed
+}
+
+function startJobs({ connection }: Transaction, nodeSeq: number, now: number, claimed: readonly ClaimedJob[]): void {
+  const seqs = JSON.stringify(claimed.map(({ claim }) => claim.ref))
+  const runs = JSON.stringify(claimed.map(({ claim }) => [claim.ref, claim.runId]))
+  connection.run(INSERT_RUNS, nodeSeq, now, runs)
+  connection.run(INSERT_OCCUPANCIES, nodeSeq, seqs)
+  connection.run(LEAVE_QUEUE, seqs)
 }
 
 /** The Jobs of one lane from its head on, read page by page as they are taken. */
@@ -160,18 +179,8 @@ function compareRows(a: HeadRow, b: HeadRow): number {
   )
 }
 
-function startJob(
-  transaction: Transaction,
-  request: ClaimRequest,
-  nodeSeq: number,
-  lane: Lane,
-  row: HeadRow,
-): ClaimedJob {
-  const { connection } = transaction
+function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lane, row: HeadRow): ClaimedJob {
   const runId = request.newRunId()
-  connection.run(LEAVE_QUEUE, row.seq)
-  connection.run(INSERT_RUN, row.seq, runId, nodeSeq, request.now)
-  connection.run(INSERT_OCCUPANCY, row.seq, nodeSeq, lane.laneId, row.priority, row.position)
   const chainId = row.chain_id ?? row.job_id
   transaction.note(row.seq, {
     kind: 'job.started',
@@ -186,19 +195,15 @@ function startJob(
     at: request.now,
   })
   return {
-    claim: { runId, jobId: row.job_id, nodeId: request.nodeId },
+    claim: { runId, jobId: row.job_id, nodeId: request.nodeId, ref: row.seq },
     chainId,
     type: lane.type,
-    name: row.name,
     attempt: row.attempt,
     priority: row.priority,
+    businessKey: row.business_key,
     params: row.params,
-    policy: policyById(connection, transaction.interned, row.policy_id),
-    counts: {
-      errorRetries: row.error_retries,
-      crashRetries: row.crash_retries,
-      shutdownRetries: row.shutdown_retries,
-    },
+    policy: policyById(transaction.connection, transaction.interned, row.policy_id),
+    counts: countsOf(row),
     startedAt: request.now,
   }
 }

@@ -71,7 +71,7 @@ export function findDamage(connection: Connection, interned: Interned, limit: nu
     ...connection
       .all<DamagedRow>(SELECT_RETRY_MISSING, limit)
       .map((row): Damage => ({ kind: 'retry-missing', job: toDamaged(row) })),
-  ]
+  ].slice(0, limit)
 }
 
 const SELECT_REPAIRED_JOB = `
@@ -131,7 +131,11 @@ export function repairMissingRun(
   return true
 }
 
-const HAS_RETRY = 'select 1 as found from pawl_jobs where retry_of = ?'
+const IS_RETRY_MISSING = `
+select 1 as found
+from pawl_runs
+where seq = ?1 and will_retry = 1
+  and not exists (select 1 from pawl_jobs where retry_of = ?2)`
 
 export function repairMissingRetry(
   transaction: Transaction,
@@ -139,7 +143,7 @@ export function repairMissingRetry(
 ): boolean {
   const { connection } = transaction
   const job = connection.get<JobRow>(SELECT_REPAIRED_JOB, repair.jobId)
-  if (job === undefined || connection.get(HAS_RETRY, repair.jobId) !== undefined) return false
+  if (job === undefined || connection.get(IS_RETRY_MISSING, job.seq, job.job_id) === undefined) return false
   insertRetry(transaction, job.seq, repair.retry, {
     awaitsPredecessor: isChainOccupied(connection, job.chain_id ?? job.job_id),
     now: repair.now,

@@ -1,3 +1,4 @@
+import { PawlError } from '../../../domain/errors.ts'
 import type { EnqueueConflict, EnqueuedItem, EnqueueResult, NewJob } from '../../../store/jobs.ts'
 import type { Transaction } from '../transaction.ts'
 import { internLane, internPolicy } from './interned.ts'
@@ -107,6 +108,7 @@ values (?, ?, ?, ?, ?, ?, ?, ?)`
 
 function insertJob(transaction: Transaction, job: NewJob, now: number): EnqueuedItem {
   const { connection } = transaction
+  refuseNul(job)
   const runAt = job.runAt ?? now
   const { laneId } = internLane(transaction, job.type, job.policy.resources)
   const position = transaction.takeLastPosition(job.priority)
@@ -171,4 +173,11 @@ export function insertQueued(
     row.runAt,
     row.now,
   )
+}
+
+/** SQLite would cut the text there. Doors refuse it before; a caller of the store gets an error for this list alone. */
+function refuseNul(job: NewJob): void {
+  for (const text of [job.name, job.createdBy, job.businessKey, job.idempotency?.key]) {
+    if (text?.includes('\u0000')) throw new PawlError('invalid_option', 'A text with U+0000 cannot be stored.')
+  }
 }

@@ -114,11 +114,11 @@ function hadRun(kind: TransitionKind, outcome: Transition['outcome']): boolean {
   switch (kind) {
     case 'job.queued':
     case 'job.moved':
-    case 'job.cancel-requested':
       return false
     case 'job.cancelled':
       return outcome !== null
     case 'job.started':
+    case 'job.cancel-requested':
     case 'job.finished':
     case 'run.progress':
     case 'run.released':

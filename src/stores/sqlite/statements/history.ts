@@ -174,12 +174,13 @@ export function listJobs(connection: Connection, interned: Interned, filter: Job
   return { items, nextCursor: rows.length === filter.limit ? String(rows[rows.length - 1]?.seq) : null }
 }
 
+/** Newest start first. A cursor names the last start and Job of the page before: `<started_at>.<seq>`. */
 export function listRuns(connection: Connection, interned: Interned, filter: RunFilter): Page<Run> {
   const conditions: string[] = []
   const values: SqlValue[] = []
   if (filter.cursor != null) {
-    conditions.push('r.seq < ?')
-    values.push(Number(filter.cursor))
+    conditions.push('(r.started_at, r.seq) < (?, ?)')
+    values.push(...filter.cursor.split('.').map(Number))
   }
   if (filter.status !== undefined) {
     conditions.push('r.status = ?')
@@ -190,10 +191,11 @@ export function listRuns(connection: Connection, interned: Interned, filter: Run
     values.push(filter.jobId)
   }
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  const sql = `select ${RUN_COLUMNS} ${FROM_RUNS} ${where} order by r.seq desc limit ?`
+  const sql = `select ${RUN_COLUMNS} ${FROM_RUNS} ${where} order by r.started_at desc, r.seq desc limit ?`
   const rows = connection.all<RunRow>(sql, ...values, filter.limit)
-  const items = rows.map((row) => toRun(row, connection, interned))
-  return { items, nextCursor: rows.length === filter.limit ? String(rows[rows.length - 1]?.seq) : null }
+  const last = rows[rows.length - 1]
+  const nextCursor = rows.length === filter.limit && last !== undefined ? `${last.started_at}.${last.seq}` : null
+  return { items: rows.map((row) => toRun(row, connection, interned)), nextCursor }
 }
 
 const SELECT_QUEUE = `

@@ -11,6 +11,13 @@ export function nodeSeqOf(connection: Connection, nodeId: string): number {
   return seq
 }
 
+const SELECT_LIVE_NODE_SEQ = 'select node_seq from pawl_nodes where node_id = ? and ended_at is null'
+
+/** Null for a node that has left, or was declared dead: it may not claim any more. */
+export function findLiveNodeSeq(connection: Connection, nodeId: string): number | null {
+  return connection.get<{ node_seq: number }>(SELECT_LIVE_NODE_SEQ, nodeId)?.node_seq ?? null
+}
+
 const INSERT_NODE = `
 insert into pawl_nodes (node_id, name, host, pid, types, concurrency, started_at)
 values (?, ?, ?, ?, ?, ?, ?)

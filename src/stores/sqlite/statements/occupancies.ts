@@ -6,10 +6,11 @@ import type { Interned } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
 
 export const CLAIMED_COLUMNS = `
-  r.run_id, r.status, r.started_at, n.node_id, j.job_id, j.chain_id, j.lane_id, j.policy_id, j.name, j.attempt, j.priority,
-  j.params, j.error_retries, j.crash_retries, j.shutdown_retries`
+  r.seq, r.run_id, r.status, r.started_at, n.node_id, j.job_id, j.chain_id, j.lane_id, j.policy_id, j.attempt, j.priority,
+  j.business_key, j.params, j.error_retries, j.crash_retries, j.shutdown_retries`
 
 export interface ClaimedRow extends SqlRow {
+  seq: number
   run_id: string
   status: string | null
   started_at: number
@@ -18,9 +19,9 @@ export interface ClaimedRow extends SqlRow {
   chain_id: string | null
   lane_id: number
   policy_id: number
-  name: string | null
   attempt: number
   priority: number
+  business_key: string | null
   params: string
   error_retries: number
   crash_retries: number
@@ -29,12 +30,12 @@ export interface ClaimedRow extends SqlRow {
 
 export function toClaimedJob(row: ClaimedRow, connection: Connection, interned: Interned): ClaimedJob {
   return {
-    claim: { runId: row.run_id, jobId: row.job_id, nodeId: row.node_id },
+    claim: { runId: row.run_id, jobId: row.job_id, nodeId: row.node_id, ref: row.seq },
     chainId: row.chain_id ?? row.job_id,
     type: laneById(connection, interned, row.lane_id).type,
-    name: row.name,
     attempt: row.attempt,
     priority: row.priority,
+    businessKey: row.business_key,
     params: row.params,
     policy: policyById(connection, interned, row.policy_id),
     counts: countsOf(row),
@@ -50,7 +51,7 @@ join pawl_runs r on r.seq = o.seq
 join pawl_jobs j on j.seq = o.seq
 join pawl_nodes n on n.node_seq = o.node_seq
 where o.node_seq = (select node_seq from pawl_nodes where node_id = ?)
-order by o.seq
+order by r.started_at, o.seq
 limit ?`
 
 export function listOccupancies(
@@ -67,7 +68,7 @@ export function listOccupancies(
 }
 
 const SELECT_CANCEL_WISHES = `
-select r.run_id, j.job_id, j.cancel_mode
+select r.seq, r.run_id, j.job_id, j.cancel_mode
 from pawl_occupancies o
 join pawl_runs r on r.seq = o.seq
 join pawl_jobs j on j.seq = o.seq
@@ -77,6 +78,6 @@ where o.node_seq = (select node_seq from pawl_nodes where node_id = ?)
 
 export function findCancelWishes(connection: Connection, nodeId: string): CancelWish[] {
   return connection
-    .all<{ run_id: string; job_id: string; cancel_mode: CancelMode }>(SELECT_CANCEL_WISHES, nodeId)
-    .map((row) => ({ claim: { runId: row.run_id, jobId: row.job_id, nodeId }, mode: row.cancel_mode }))
+    .all<{ seq: number; run_id: string; job_id: string; cancel_mode: CancelMode }>(SELECT_CANCEL_WISHES, nodeId)
+    .map((row) => ({ claim: { runId: row.run_id, jobId: row.job_id, nodeId, ref: row.seq }, mode: row.cancel_mode }))
 }

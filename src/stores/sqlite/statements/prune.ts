@@ -4,7 +4,7 @@ import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findLastOfChain, isChainOccupied } from './history.ts'
 
-// The first Jobs of chains in the order of their acceptance. Those accepted after the instant cannot have ended before.
+// The first Jobs of chains in the order of their acceptance.
 const SELECT_OLD_CHAINS = `
 select ${JOB_COLUMNS}
 ${FROM_JOBS}
@@ -35,18 +35,20 @@ export function pruneChains(transaction: Transaction, request: PruneRequest): Pr
   const logPaths: string[] = []
   let jobsRemoved = 0
   for (const first of rows) {
-    if (first.created_at >= request.endedBefore) return { jobsRemoved, logPaths, nextCursor: null }
     if (!isPrunable(transaction, first, request.endedBefore)) continue
     for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id)) {
       logPaths.push(log_path)
     }
     jobsRemoved += removeChain(transaction, first.job_id)
   }
-  const isLastPage = rows.length < request.limit
+  // Rows follow the time of acceptance, but a clock may have been ahead for a while: a whole page must be too young.
+  const isLastPage = rows.length < request.limit || rows.every((first) => first.created_at >= request.endedBefore)
   return { jobsRemoved, logPaths, nextCursor: isLastPage ? null : String(rows[rows.length - 1]?.seq) }
 }
 
 function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number): boolean {
+  if (first.created_at >= endedBefore && (first.finished_at ?? first.cancelled_at ?? endedBefore) >= endedBefore)
+    return false
   const last = findLastOfChain(transaction.connection, first)
   const endedAt = last.finished_at ?? last.cancelled_at
   if (!isEnded(statusOf(last)) || endedAt === null || endedAt >= endedBefore) return false

@@ -15,8 +15,10 @@ const UPDATE_LOG_COUNTS = 'update pawl_runs set log_lines = ?, logs_dropped = lo
 const SELECT_ARTIFACTS = 'select artifacts from pawl_runs where seq = ?'
 const UPDATE_ARTIFACTS = 'update pawl_runs set artifacts = ? where seq = ?'
 
-/** Writes what a body reported. `linesBefore` is how many log lines of it are stored already. */
-export function writeReport(transaction: Transaction, seq: number, linesBefore: number, report: RunReport): void {
+const SELECT_LOG_LINES = 'select log_lines from pawl_runs where seq = ?'
+
+/** Writes what a body reported since the last time. */
+export function writeReport(transaction: Transaction, seq: number, report: RunReport): void {
   const { connection } = transaction
   if (report.progress !== null) {
     connection.run(UPDATE_PROGRESS, report.progress.fraction, report.progress.message, seq)
@@ -27,6 +29,7 @@ export function writeReport(transaction: Transaction, seq: number, linesBefore: 
     connection.run(UPDATE_ARTIFACTS, JSON.stringify(artifacts), seq)
   }
   if (report.logs.length === 0 && report.logsDropped === 0) return
+  const linesBefore = connection.get<{ log_lines: number }>(SELECT_LOG_LINES, seq)?.log_lines ?? 0
   const kept = report.logs.slice(0, Math.max(0, LOG_LINES_MAX - linesBefore))
   let line = linesBefore
   for (const log of kept) connection.run(INSERT_LOG, seq, ++line, log.at, log.level, log.text, log.fields)
@@ -61,7 +64,7 @@ export function recordReports(
       if (dropped > 0) transaction.connection.run(UPDATE_LOG_COUNTS, row.log_lines, dropped, row.seq)
       return 'late'
     }
-    writeReport(transaction, row.seq, row.log_lines, report)
+    writeReport(transaction, row.seq, report)
     if (report.progress !== null) {
       transaction.note(row.seq, {
         kind: 'run.progress',
