@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../platform/clock.ts'
-import { passFaultPoint } from '../platform/fault-points.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { StoreSignal } from '../store/events.ts'
+import { passFaultPoint } from '../store/fault-points.ts'
 import type { ClaimedJob, RunStore } from '../store/runs.ts'
 import type { ConcurrencyPolicy } from './concurrency-policy.ts'
 

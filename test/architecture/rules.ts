@@ -16,7 +16,7 @@ interface Layer {
 }
 
 const LAYERS: Readonly<Record<string, Layer>> = {
-  'index.ts': { imports: ['library', 'domain'], types: ['platform', 'engine'] },
+  'index.ts': { imports: ['library', 'domain'], types: ['platform', 'engine', 'operations', 'store'] },
   domain: { imports: [] },
   platform: { imports: [] },
   store: { imports: ['domain'] },

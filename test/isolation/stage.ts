@@ -59,7 +59,7 @@ function jobOf(jobId: string): BodyRequest['job'] {
     claim: { jobId, runId: 'r-1', nodeId: 'n-1', ref: 1 },
     chainId: 'c-1',
     type: 'test',
-    name: null,
+    businessKey: null,
     attempt: 2,
     priority: 0,
     params: '{}',

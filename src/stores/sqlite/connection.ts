@@ -1,4 +1,4 @@
-import { passFaultPoint } from '../../platform/fault-points.ts'
+import { passFaultPoint } from '../../store/fault-points.ts'
 import type { Driver, DriverHandle, DriverStatement } from './driver.ts'
 
 export type SqlValue = string | number | null

@@ -1,6 +1,6 @@
 import { PawlError } from '../../domain/errors.ts'
-import { passFaultPoint } from '../../platform/fault-points.ts'
 import type { EventRow, StoreSignal } from '../../store/events.ts'
+import { passFaultPoint } from '../../store/fault-points.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translateError } from './errors.ts'
 import { insertEventRow } from './statements/events.ts'
