@@ -192,5 +192,5 @@ function readResources(resources: readonly string[] | undefined): readonly strin
     throw invalid('resources', `a list of at most ${RESOURCES_PER_JOB_MAX} names such as 'gpu'`, resources)
   }
   // In one order for all, and each once: a lane is known by this list.
-  return [...new Set(resources)].sort()
+  return [...new Set(resources)].sort((a, b) => (a < b ? -1 : 1))
 }

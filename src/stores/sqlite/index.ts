@@ -1,4 +1,5 @@
 import { PawlError } from '../../domain/errors.ts'
+import { invalid } from '../../domain/options.ts'
 import type { Store, StoreSource } from '../../store/store.ts'
 import { Connection } from './connection.ts'
 import { adaptBetterSqlite3, type BetterSqlite3, type Driver, type DriverHandle, loadDefaultDriver } from './driver.ts'
@@ -43,7 +44,7 @@ export function sqlite(pathOrDatabase: string | DriverHandle, options: SqliteOpt
     )
   }
   if (pathOrDatabase === '' || (typeof pathOrDatabase !== 'string' && typeof pathOrDatabase?.prepare !== 'function')) {
-    throw new PawlError('invalid_option', `Expected a path or a database handle, got \`${String(pathOrDatabase)}\`.`)
+    throw invalid('sqlite()', 'called with a path or a database handle', pathOrDatabase)
   }
   return { open: () => openStore(pathOrDatabase, durability, options.driver) }
 }

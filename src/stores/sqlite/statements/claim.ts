@@ -73,14 +73,14 @@ where seq in (select value from json_each(?))`
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): ClaimedJob[] {
   transaction.connection.run(PROMOTE_DUE, request.now)
-  const sources = readySources(transaction, request)
-  if (sources.length === 0) return []
+  const lanes = readyLanes(transaction, request)
+  if (lanes.length === 0) return []
   const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
   if (nodeSeq === null) return []
-  const picked = pickInOrder(transaction, request, sources)
-  if (picked.length === 0) return []
-  const claimed = picked.map(({ lane, row }) => toClaimedJob(transaction, request, lane, row))
-  startJobs(transaction, nodeSeq, request.now, claimed)
+  const claimed = pickInOrder(transaction, request, lanes).map(({ lane, row }) =>
+    toClaimedJob(transaction, request, lane, row),
+  )
+  if (claimed.length > 0) startJobs(transaction, nodeSeq, request.now, claimed)
   return claimed
 }
 
@@ -91,6 +91,9 @@ function startJobs({ connection }: Transaction, nodeSeq: number, now: number, cl
   connection.run(INSERT_OCCUPANCIES, nodeSeq, seqs)
   connection.run(LEAVE_QUEUE, seqs)
 }
+
+/** With several lanes only some Jobs of each are taken, so each is read in small pages. */
+const MERGE_PAGE = 16
 
 /** The Jobs of one lane from its head on, read page by page as they are taken. */
 class LaneSource {
@@ -126,37 +129,34 @@ class LaneSource {
   }
 }
 
-function readySources(transaction: Transaction, request: ClaimRequest): LaneSource[] {
+/** The lanes that have a ready Job of a type that may be claimed. */
+function readyLanes(transaction: Transaction, request: ClaimRequest): Lane[] {
   const lanes: Lane[] = []
   for (let last = 0; ; ) {
     const row = transaction.connection.get<{ lane_id: number }>(SELECT_NEXT_READY_LANE, last)
-    if (row === undefined) break
+    if (row === undefined) return lanes
     last = row.lane_id
     const lane = laneById(transaction.connection, transaction.interned, row.lane_id)
     if ((request.types.get(lane.type) ?? 0) > 0) lanes.push(lane)
   }
-  const pageSize = lanes.length === 1 ? request.limit : Math.min(request.limit, 16)
-  return lanes.map((lane) => new LaneSource(transaction, lane, pageSize))
 }
 
 /** Merges the heads of the lanes, as far as the limits leave permits. */
 function pickInOrder(
   transaction: Transaction,
   request: ClaimRequest,
-  sources: LaneSource[],
+  lanes: readonly Lane[],
 ): { lane: Lane; row: HeadRow }[] {
-  const permits = new Permits(
-    transaction,
-    sources.map((source) => source.lane),
-  )
+  const permits = new Permits(transaction, lanes)
   const typeRoom = new Map(request.types)
+  const hasRoom = (lane: Lane): boolean => (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane)
+  const open = lanes.filter(hasRoom)
+  const pageSize = open.length === 1 ? request.limit : Math.min(request.limit, MERGE_PAGE)
+  let sources = open.map((lane) => new LaneSource(transaction, lane, pageSize))
   const picked: { lane: Lane; row: HeadRow }[] = []
-  let open = sources
   while (picked.length < request.limit) {
-    open = open.filter(
-      ({ head, lane }) => head !== undefined && (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane),
-    )
-    const best = firstInOrder(open)
+    sources = sources.filter(({ head, lane }) => head !== undefined && hasRoom(lane))
+    const best = firstInOrder(sources)
     if (best === undefined) break
     permits.take(best.lane)
     typeRoom.set(best.lane.type, (typeRoom.get(best.lane.type) ?? 0) - 1)
