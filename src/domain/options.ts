@@ -81,9 +81,22 @@ function readNumber(value: unknown, min: number, max: number, path: string): num
   throw invalid(path, `a number from ${min} to ${max}`, value)
 }
 
+/** A text that is not empty. */
+export function readText(value: unknown, path: string): string {
+  if (typeof value === 'string' && value !== '') return value
+  throw invalid(path, 'a text that is not empty', value)
+}
+
+/** One of the given words. */
+export function readWord<const Word extends string>(value: unknown, words: readonly Word[], path: string): Word {
+  if (words.includes(value as Word)) return value as Word
+  throw invalid(path, words.map((word) => `'${word}'`).join(' or '), value)
+}
+
 /** Misspelt options must not be ignored silently. */
 export function refuseUnknownKeys(options: object, known: readonly string[], path: string): void {
-  if (typeof options !== 'object' || options === null) throw invalid(path, 'an object', options)
+  if (typeof options !== 'object' || options === null)
+    throw invalid(path === '' ? 'options' : path, 'an object', options)
   for (const key of Object.keys(options)) {
     if (known.includes(key)) continue
     throw new PawlError(

@@ -91,7 +91,8 @@ export function backoffDelayMs(backoff: Backoff, retriesSoFar: number, random: n
     case 'fixed':
       return backoff.delayMs
     case 'exponential': {
-      const delayMs = Math.min(backoff.maxMs, backoff.baseMs * backoff.factor ** retriesSoFar)
+      const grownMs = backoff.baseMs === 0 ? 0 : backoff.baseMs * backoff.factor ** retriesSoFar
+      const delayMs = Math.min(backoff.maxMs, grownMs)
       return Math.round(delayMs * (1 - backoff.jitter * random))
     }
   }

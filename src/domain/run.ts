@@ -81,8 +81,12 @@ export const LOG_LINES_MAX = 10_000
 export const ARTIFACTS_MAX = 1_000
 export const PROGRESS_MESSAGE_MAX = 1_024
 
-/** Cuts a text to `max` characters and says so, without leaving half of a surrogate pair. */
-export function capText(text: string, max: number): string {
+/**
+ * A text as it can be stored: cut to `max` characters, saying so, without leaving half of a surrogate pair, and without
+ * U+0000, at which a database would cut it.
+ */
+export function capText(given: string, max: number): string {
+  const text = given.includes('\u0000') ? given.replaceAll('\u0000', '\ufffd') : given
   if (text.length <= max) return text
   const cut = text.slice(0, max - 1)
   return `${/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut}…`

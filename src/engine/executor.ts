@@ -11,9 +11,9 @@ import { checkParams, type ParamsCheck, type RegisteredType } from './job-type.t
 import { failure, interruptedOutcome, outcomeOf } from './outcome.ts'
 import { EMPTY_REPORT, Reporter } from './reporter.ts'
 
-/** What a finish or a result that came too late was about. Nothing was changed by it. */
+/** A finish or a result that came too late. Nothing was changed by it. */
 export interface LateFinish {
-  readonly claim: Claim
+  readonly claim: Omit<Claim, 'ref'>
   readonly type: string
   /** What the body did in the end, in words. */
   readonly ended: BodyEnd['kind']
@@ -86,9 +86,7 @@ export class Executor {
     const { job } = execution
     const type = this.#parts.types.get(job.type) as RegisteredType
     try {
-      const check = checkParams(type.schema, JSON.parse(job.params))
-      const params = check instanceof Promise ? await check : check
-      const end = await this.#runBody(execution, type, params)
+      const end = await this.#runBody(execution, type)
       passFaultPoint('executor:body-ended')
       // The outcome is handed over before the place is free: a claim that follows must find its permits released.
       const concluded = this.#conclude(execution, type, end)
@@ -101,7 +99,15 @@ export class Executor {
     }
   }
 
-  async #runBody(execution: Execution, type: RegisteredType, params: ParamsCheck): Promise<BodyEnd | 'invalid-params'> {
+  async #runBody(execution: Execution, type: RegisteredType): Promise<BodyEnd | 'invalid-params'> {
+    let params: ParamsCheck
+    try {
+      const check = checkParams(type.schema, JSON.parse(execution.job.params))
+      params = check instanceof Promise ? await check : check
+    } catch (error) {
+      // The schema itself failed: a fault of the code, which a new attempt may not meet.
+      return { kind: 'threw', error, retryable: true, exitCode: null }
+    }
     if (params.kind === 'invalid') {
       execution.invalidParams = `Invalid params at \`${params.path}\`: ${params.message}`
       return 'invalid-params'
@@ -144,7 +150,6 @@ export class Executor {
       report: reporter?.take() ?? EMPTY_REPORT,
       followUps: [],
     })
-    reporter?.end()
     // Awaited when the body ends; until then a failure must not count as unhandled.
     execution.interruptWritten.catch(() => {})
   }
@@ -175,7 +180,6 @@ export class Executor {
       report: reporter?.take() ?? EMPTY_REPORT,
       followUps: reporter?.followUps ?? [],
     })
-    reporter?.end()
     if (result.kind === 'already-finished' || isOverdue) {
       this.#reportLate(execution, end === 'invalid-params' ? { kind: 'died', message: '', exitCode: null } : end)
     }
@@ -207,8 +211,9 @@ export class Executor {
   }
 
   #reportLate(execution: Execution, end: BodyEnd): void {
-    const { claim, type } = execution.job
-    this.#parts.lateFinish({ claim, type, ended: end.kind })
+    const { type, claim } = execution.job
+    const { runId, jobId, nodeId } = claim
+    this.#parts.lateFinish({ claim: { runId, jobId, nodeId }, type, ended: end.kind })
   }
 
   #reportDropped(job: ClaimedJob, result: FinishResult): void {

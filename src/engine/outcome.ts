@@ -1,6 +1,7 @@
 import { encodeJson, RESULT_BYTES_MAX } from '../domain/json.ts'
 import { capText, ERROR_TEXT_MAX, type FailureReason, type Outcome, STACK_TEXT_MAX } from '../domain/run.ts'
 import type { BodyEnd, InterruptCause } from './isolation/body.ts'
+import { describeThrown } from './isolation/sent-error.ts'
 
 export type Failure = Outcome & { readonly status: 'FAILED' }
 
@@ -33,13 +34,10 @@ function outcomeOfResult(value: unknown, exitCode: number | null): Outcome {
   }
 }
 
-export function failureOf(reason: FailureReason, error: unknown, exitCode: number | null = null): Failure {
-  if (!(error instanceof Error)) return failure(reason, String(error), exitCode)
-  const text = error.name === 'Error' ? error.message : `${error.name}: ${error.message}`
-  return {
-    ...failure(reason, text, exitCode),
-    stack: error.stack === undefined ? null : capText(error.stack, STACK_TEXT_MAX),
-  }
+function failureOf(reason: FailureReason, error: unknown, exitCode: number | null): Failure {
+  const { name, message, stack } = describeThrown(error)
+  const text = name === null || name === 'Error' ? message : `${name}: ${message}`
+  return { ...failure(reason, text, exitCode), stack: stack === null ? null : capText(stack, STACK_TEXT_MAX) }
 }
 
 export function failure(reason: FailureReason, message: string, exitCode: number | null = null): Failure {

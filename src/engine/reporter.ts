@@ -32,7 +32,6 @@ export class Reporter implements BodyReporter {
   #logsDropped = 0
   readonly #followUps: NewJob[] = []
   #unsettledFollowUps: Promise<unknown>[] = []
-  #ended = false
 
   constructor(
     clock: Clock,
@@ -58,7 +57,7 @@ export class Reporter implements BodyReporter {
         fields: fields === undefined ? null : encodeFields(fields),
       })
     }
-    this.#noticeChange()
+    this.#changed()
   }
 
   progress(fraction: number, message: string | undefined): void {
@@ -66,14 +65,14 @@ export class Reporter implements BodyReporter {
       fraction,
       message: message === undefined ? null : capText(String(message), PROGRESS_MESSAGE_MAX),
     }
-    this.#noticeChange()
+    this.#changed()
   }
 
   addArtifact(path: string, name: string | undefined): void {
     if (this.#artifactsTaken + this.#artifacts.length >= ARTIFACTS_MAX) return
     const resolved = resolve(path)
     this.#artifacts.push({ name: name ?? resolved.slice(resolved.lastIndexOf('/') + 1), path: resolved })
-    this.#noticeChange()
+    this.#changed()
   }
 
   enqueue(type: string, params: unknown, options: unknown): string | Promise<string> {
@@ -119,15 +118,6 @@ export class Reporter implements BodyReporter {
     this.#artifacts = []
     this.#logsDropped = 0
     return report
-  }
-
-  /** The outcome is written: what comes now is too late. Returns how much had come but was not written. */
-  end(): void {
-    this.#ended = true
-  }
-
-  #noticeChange(): void {
-    if (!this.#ended) this.#changed()
   }
 }
 

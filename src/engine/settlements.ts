@@ -1,3 +1,4 @@
+import { PawlError } from '../domain/errors.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { ChainEnd, JobStore } from '../store/jobs.ts'
@@ -18,14 +19,14 @@ interface Waiter {
 
 /** Lets callers wait until a chain is settled, wherever it runs. The state itself is read; signals only say when. */
 export class Settlements {
-  readonly #store: Pick<JobStore, 'findChainEnds'>
+  readonly #store: Pick<JobStore, 'findChainEnds' | 'findJob'>
   readonly #clock: Clock
   readonly #waiters = new Map<string, Waiter[]>()
   #candidates = new Set<string>()
   #isLookScheduled = false
   #timer: Timer | null = null
 
-  constructor(store: Pick<JobStore, 'findChainEnds'>, clock: Clock) {
+  constructor(store: Pick<JobStore, 'findChainEnds' | 'findJob'>, clock: Clock) {
     this.#store = store
     this.#clock = clock
   }
@@ -33,6 +34,7 @@ export class Settlements {
   async wait(chainId: string): Promise<ChainEnd> {
     const [end] = await this.#store.findChainEnds([chainId])
     if (end !== undefined) return end
+    await this.#refuseGone(chainId)
     return new Promise((resolve, reject) => {
       const waiters = this.#waiters.get(chainId)
       if (waiters === undefined) this.#waiters.set(chainId, [{ resolve, reject }])
@@ -40,6 +42,14 @@ export class Settlements {
       // It may have settled between the look and now.
       this.#look(chainId)
       this.#keepLooking()
+    })
+  }
+
+  /** Only a settled chain can be pruned; who asks for its end then is told, instead of waiting for ever. */
+  async #refuseGone(chainId: string): Promise<void> {
+    if ((await this.#store.findJob(chainId, this.#clock.now())) !== null) return
+    throw new PawlError('job_not_found', `There is no job ${chainId} any more. It has ended and was pruned.`, {
+      details: { jobId: chainId },
     })
   }
 

@@ -29,6 +29,8 @@ export interface JobHandle<Result = unknown> {
   readonly jobId: string
   /** True when an idempotency key was answered with an earlier Job. */
   readonly existed: boolean
+  /** True when that earlier Job has been pruned since: its history is gone. */
+  readonly pruned: boolean
   /** Waits until the chain has ended, retries included, in whatever process it runs. Never rejects because a Job failed. */
   settled(): Promise<Settled<Result>>
   /** Calls the listener with each progress that a body of the chain reports. Returns the way to stop it. */

@@ -8,7 +8,7 @@ import {
   resourceLimit,
   typeLimit,
 } from '../domain/limits.ts'
-import { invalid, readWhole, refuseUnknownKeys } from '../domain/options.ts'
+import { invalid, readText, readWhole, refuseUnknownKeys } from '../domain/options.ts'
 import { type ConcurrencyPolicy, fillFreePlaces } from '../engine/concurrency-policy.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
@@ -82,13 +82,25 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     concurrency: readWhole(options.concurrency ?? 1, 1, CONCURRENCY_MAX, 'concurrency'),
     limits: readLimits(options, types),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
-    handleSignals: options.handleSignals ?? false,
-    name: options.name ?? `${hostname()}-${process.pid}`,
-    policy: options.concurrencyPolicy ?? fillFreePlaces,
-    logger: options.logger ?? stderrLogger,
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
+    handleSignals: readBoolean(options.handleSignals ?? false, 'handleSignals'),
+    name: readText(options.name ?? `${hostname()}-${process.pid}`, 'name'),
+    policy: readPort(options.concurrencyPolicy ?? fillFreePlaces, ['decideClaims'], 'concurrencyPolicy'),
+    logger: readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger'),
+    clock: readPort(options.clock ?? systemClock, ['now', 'after'], 'clock'),
+    random: readPort(options.random ?? systemRandom, ['next'], 'random'),
   }
+}
+
+function readBoolean(value: unknown, path: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw invalid(path, 'true or false', value)
+}
+
+/** A port that the caller brings must have its methods, or it would fail much later. */
+function readPort<Port extends object>(port: Port, methods: readonly (keyof Port & string)[], path: string): Port {
+  const isWhole = typeof port === 'object' && port !== null && methods.every((name) => typeof port[name] === 'function')
+  if (isWhole) return port
+  throw invalid(path, `an object with ${methods.map((name) => `${name}()`).join(', ')}`, port)
 }
 
 function readTypes(jobs: readonly AnyJobType[]): Map<string, RegisteredType> {

@@ -2,7 +2,7 @@ import type { Chain } from '../domain/chain.ts'
 import { PawlError } from '../domain/errors.ts'
 import type { Job } from '../domain/job.ts'
 import { LIMIT_MAX } from '../domain/limits.ts'
-import { invalid, readWhole } from '../domain/options.ts'
+import { invalid, readText, readWhole, readWord } from '../domain/options.ts'
 import type { Run } from '../domain/run.ts'
 import { prepareJob } from '../engine/enqueue.ts'
 import { EventFeed } from '../engine/event-feed.ts'
@@ -13,7 +13,7 @@ import { Settlements } from '../engine/settlements.ts'
 import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
 import { cancelJob } from '../operations/cancel-job.ts'
 import type { OperationContext } from '../operations/context.ts'
-import { enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
+import { atIndex, enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
 import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { pruneHistory } from '../operations/prune-history.ts'
@@ -37,6 +37,19 @@ export interface LocalEvents {
 }
 
 export type SchedulerEvents = { readonly [Kind in TransitionKind]: Transition } & LocalEvents
+
+const EVENT_KINDS = [
+  'job.queued',
+  'job.started',
+  'job.finished',
+  'job.cancelled',
+  'job.cancel-requested',
+  'job.moved',
+  'run.progress',
+  'run.released',
+  'run.late',
+  'node.recovered',
+] as const satisfies readonly (keyof SchedulerEvents)[]
 
 /** One Job of a list for `enqueueMany`. */
 export type EnqueueItem<Type extends AnyJobType | string> = EnqueueOptions & {
@@ -110,8 +123,12 @@ export class Scheduler {
     this.#refuseClosed()
     if (!Array.isArray(items)) throw invalid('items', 'a list of { type, params, …options }', items)
     const now = this.#context.clock.now()
-    const requests = (items as readonly EnqueueItem<AnyJobType>[]).map(({ type, params, ...options }) =>
-      readEnqueueOptions(typeName(type), params, options, now),
+    const requests = (items as readonly EnqueueItem<AnyJobType>[]).map((item, index) =>
+      atIndex(index, () => {
+        if (typeof item !== 'object' || item === null) throw invalid('job', '{ type, params, …options }', item)
+        const { type, params, ...options } = item
+        return readEnqueueOptions(typeName(type), params, options, now)
+      }),
     )
     const accepted = await enqueueJobs(this.#context, requests)
     return accepted.map((item) => this.#handle(item)) as never
@@ -276,12 +293,14 @@ export class Scheduler {
 
   /** Writes a consistent copy of the store to a new file, while work goes on. */
   backup(path: string): Promise<void> {
-    return this.#call(() => this.#store.backup(path))
+    return this.#call(() => this.#store.backup(readText(path, 'path')))
   }
 
   /** Calls the listener for each event. Returns the way to stop it. */
   on<Kind extends keyof SchedulerEvents>(kind: Kind, listener: (event: SchedulerEvents[Kind]) => void): () => void {
     this.#refuseClosed()
+    readWord(kind, EVENT_KINDS, 'kind')
+    if (typeof listener !== 'function') throw invalid('listener', 'a function', listener)
     if (kind === 'run.late' || kind === 'node.recovered') {
       const listeners = this.#localListeners.get(kind) ?? new Set()
       listeners.add(listener as (event: never) => void)
@@ -301,6 +320,7 @@ export class Scheduler {
     return {
       jobId,
       existed: item.kind === 'existing',
+      pruned: item.kind === 'existing' && item.pruned,
       settled: () => this.#settled(jobId),
       onProgress: (listener) =>
         this.on('run.progress', ({ chainId, progress, message }) => {

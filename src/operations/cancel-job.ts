@@ -1,6 +1,6 @@
 import { PawlError } from '../domain/errors.ts'
 import type { CancelMode } from '../domain/job.ts'
-import { invalid, refuseUnknownKeys } from '../domain/options.ts'
+import { readText, readWord, refuseUnknownKeys } from '../domain/options.ts'
 import { capText, ERROR_TEXT_MAX } from '../domain/run.ts'
 import type { OperationContext } from './context.ts'
 import { jobNotFound } from './not-found.ts'
@@ -29,8 +29,8 @@ export async function cancelJob(
   options: CancelOptions = {},
 ): Promise<Cancellation> {
   refuseUnknownKeys(options, ['mode', 'reason'], '')
-  const { mode = 'graceful' } = options
-  if (mode !== 'graceful' && mode !== 'abort') throw invalid('mode', "'graceful' or 'abort'", mode)
+  const mode = readWord(options.mode ?? 'graceful', ['graceful', 'abort'], 'mode')
+  readText(jobId, 'jobId')
   const reason = options.reason === undefined ? null : capText(String(options.reason), ERROR_TEXT_MAX)
   const result = await context.store.cancelJob({ jobId, mode, reason, now: context.clock.now() })
   switch (result.kind) {

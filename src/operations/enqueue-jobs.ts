@@ -25,12 +25,10 @@ export async function enqueueJobs(
   if (requests.length === 0) return []
   const jobs: NewJob[] = []
   for (const [index, request] of requests.entries()) {
-    try {
-      const prepared = prepare(context, request)
-      jobs.push(prepared instanceof Promise ? await prepared : prepared)
-    } catch (error) {
-      throw error instanceof PawlError ? atIndex(error, index) : error
-    }
+    const prepared = atIndex(index, () => prepare(context, request))
+    jobs.push(
+      prepared instanceof Promise ? await prepared.catch((error) => atIndex(index, () => fail(error))) : prepared,
+    )
   }
   return accepted(await context.store.enqueueJobs(jobs, context.clock.now()), requests)
 }
@@ -64,7 +62,7 @@ function prepare(context: OperationContext, request: EnqueueRequest): NewJob | P
 function accepted(result: EnqueueResult, requests: readonly EnqueueRequest[]): readonly EnqueuedItem[] {
   if (result.kind === 'enqueued') return result.items
   const error = conflictError(result.conflict, requests[result.conflict.index] as EnqueueRequest)
-  throw requests.length === 1 ? error : atIndex(error, result.conflict.index)
+  throw requests.length === 1 ? error : withIndex(error, result.conflict.index)
 }
 
 function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): PawlError {
@@ -85,7 +83,20 @@ function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): Pawl
   }
 }
 
-function atIndex(error: PawlError, index: number): PawlError {
+/** Says of an error which Job of the list it is about. */
+export function atIndex<T>(index: number, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof PawlError ? withIndex(error, index) : error
+  }
+}
+
+function fail(error: unknown): never {
+  throw error
+}
+
+function withIndex(error: PawlError, index: number): PawlError {
   const path = `jobs.${index}${error.path === undefined ? '' : `.${error.path}`}`
   return new PawlError(error.code, `Job ${index} of the list: ${error.message} Nothing was stored.`, {
     path,

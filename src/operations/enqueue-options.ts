@@ -67,11 +67,11 @@ export function readEnqueueOptions(
     params,
     priority,
     runAt: readRunAt(options, now),
-    name: readText(options.name, 'name', NAME_LENGTH_MAX),
+    name: readStorable(options.name, 'name', NAME_LENGTH_MAX),
     tags: readTags(options.tags),
-    createdBy: readText(options.createdBy, 'createdBy', NAME_LENGTH_MAX),
-    businessKey: readText(options.businessKey, 'businessKey', KEY_LENGTH_MAX),
-    idempotencyKey: readText(options.idempotencyKey, 'idempotencyKey', KEY_LENGTH_MAX),
+    createdBy: readStorable(options.createdBy, 'createdBy', NAME_LENGTH_MAX),
+    businessKey: readStorable(options.businessKey, 'businessKey', KEY_LENGTH_MAX),
+    idempotencyKey: readStorable(options.idempotencyKey, 'idempotencyKey', KEY_LENGTH_MAX),
     timeoutMs: readTimeout(options.timeoutMs),
     retry: options.retry === undefined ? undefined : readRetryOptions(options.retry),
   }
@@ -97,10 +97,10 @@ export function readTimeout(timeoutMs: number | null | undefined): number | null
 function readTags(tags: readonly string[] | undefined): readonly string[] {
   if (tags === undefined) return []
   if (!Array.isArray(tags) || tags.length > TAGS_MAX) throw invalid('tags', `a list of at most ${TAGS_MAX} texts`, tags)
-  return tags.map((tag, index) => readText(tag, `tags.${index}`, TAG_LENGTH_MAX) as string)
+  return tags.map((tag, index) => readStorable(tag, `tags.${index}`, TAG_LENGTH_MAX) as string)
 }
 
-function readText(value: unknown, path: string, lengthMax: number): string | null {
+function readStorable(value: unknown, path: string, lengthMax: number): string | null {
   if (value === undefined) return null
   const isText = typeof value === 'string' && value !== '' && value.length <= lengthMax
   // No database of ours can hold U+0000 or half a surrogate pair in a text.

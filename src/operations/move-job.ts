@@ -1,5 +1,5 @@
 import { assert, PawlError } from '../domain/errors.ts'
-import { invalid, refuseUnknownKeys } from '../domain/options.ts'
+import { invalid, readText, readWord, refuseUnknownKeys } from '../domain/options.ts'
 import { isPriority } from '../engine/enqueue.ts'
 import type { MoveResult, MoveTarget } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
@@ -13,6 +13,7 @@ export interface NewPlace {
 
 /** Moves a QUEUED Job to the front or the back of its priority, or next to another Job. */
 export async function moveJob(context: OperationContext, jobId: string, target: MoveTarget): Promise<NewPlace> {
+  readText(jobId, 'jobId')
   checkTarget(target)
   const request = { jobId, target, now: context.clock.now() }
   let result = await context.store.moveJob(request)
@@ -25,6 +26,7 @@ export async function moveJob(context: OperationContext, jobId: string, target: 
 
 /** Puts a QUEUED Job last at another priority. */
 export async function reprioritiseJob(context: OperationContext, jobId: string, priority: number): Promise<NewPlace> {
+  readText(jobId, 'jobId')
   if (!isPriority(priority)) throw invalid('priority', 'a whole number of 32 bits', priority)
   return placeOf(await context.store.reprioritiseJob({ jobId, priority, now: context.clock.now() }), jobId)
 }
@@ -32,9 +34,9 @@ export async function reprioritiseJob(context: OperationContext, jobId: string, 
 function checkTarget(target: MoveTarget): void {
   refuseUnknownKeys(target, ['to', 'before', 'after'], 'target')
   if (Object.keys(target).length !== 1) throw invalid('target', 'one of `to`, `before` and `after`', target)
-  if ('to' in target && target.to !== 'front' && target.to !== 'back') {
-    throw invalid('target.to', "'front' or 'back'", target.to)
-  }
+  if ('to' in target) readWord(target.to, ['front', 'back'], 'target.to')
+  else if ('before' in target) readText(target.before, 'target.before')
+  else readText(target.after, 'target.after')
 }
 
 function placeOf(result: MoveResult, jobId: string): NewPlace {

@@ -1,7 +1,7 @@
 import type { Chain } from '../domain/chain.ts'
 import type { Job, JobStatus } from '../domain/job.ts'
 import type { JsonObject } from '../domain/json.ts'
-import { invalid, readWhole, refuseUnknownKeys } from '../domain/options.ts'
+import { invalid, readText, readWhole, readWord, refuseUnknownKeys } from '../domain/options.ts'
 import type { LogLevel, Run, RunStatus } from '../domain/run.ts'
 import type { Page } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
@@ -27,26 +27,26 @@ export interface LogEntry {
 }
 
 export async function getJob(context: OperationContext, jobId: string): Promise<Job> {
-  const job = await context.store.findJob(jobId, context.clock.now())
+  const job = await context.store.findJob(readText(jobId, 'jobId'), context.clock.now())
   if (job === null) throw jobNotFound(jobId)
   return job
 }
 
 export async function getChain(context: OperationContext, jobId: string): Promise<Chain> {
-  const chain = await context.store.findChain(jobId, context.clock.now())
+  const chain = await context.store.findChain(readText(jobId, 'jobId'), context.clock.now())
   if (chain === null) throw jobNotFound(jobId)
   return chain
 }
 
 export async function getRun(context: OperationContext, runId: string): Promise<Run> {
-  const run = await context.store.findRun(runId)
+  const run = await context.store.findRun(readText(runId, 'runId'))
   if (run === null) throw runNotFound(runId)
   return run
 }
 
 /** The Run of a Job, or null while it has none. */
 export async function findRunOfJob(context: OperationContext, jobId: string): Promise<Run | null> {
-  return (await context.store.findRunOfJob(jobId)) ?? (await getJob(context, jobId), null)
+  return (await context.store.findRunOfJob(readText(jobId, 'jobId'))) ?? (await getJob(context, jobId), null)
 }
 
 export function listJobs(
@@ -54,6 +54,8 @@ export function listJobs(
   options: PageOptions & { readonly status?: JobStatus; readonly type?: string } = {},
 ): Promise<Page<Job>> {
   refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'type'], '')
+  if (options.status !== undefined) readWord(options.status, ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'], 'status')
+  if (options.type !== undefined) readText(options.type, 'type')
   return context.store.listJobs({ ...options, ...readPage(options) }, context.clock.now())
 }
 
@@ -62,6 +64,8 @@ export function listRuns(
   options: PageOptions & { readonly status?: RunStatus; readonly jobId?: string } = {},
 ): Promise<Page<Run>> {
   refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'jobId'], '')
+  if (options.status !== undefined) readWord(options.status, ['COMPLETED', 'FAILED', 'SKIPPED'], 'status')
+  if (options.jobId !== undefined) readText(options.jobId, 'jobId')
   return context.store.listRuns({ ...options, ...readPage(options) })
 }
 

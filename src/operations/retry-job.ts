@@ -1,5 +1,5 @@
 import { PawlError } from '../domain/errors.ts'
-import { invalid, refuseUnknownKeys } from '../domain/options.ts'
+import { invalid, readText, refuseUnknownKeys } from '../domain/options.ts'
 import { isPriority } from '../engine/enqueue.ts'
 import type { OperationContext } from './context.ts'
 import { jobNotFound, runNotFound } from './not-found.ts'
@@ -22,6 +22,9 @@ export async function retryJob(
   options: ManualRetryOptions = {},
 ): Promise<ManualRetry> {
   refuseUnknownKeys(options, ['priority'], '')
+  if (typeof by !== 'object' || by === null) throw invalid('by', 'a job id or { runId }', by)
+  if ('jobId' in by) readText(by.jobId, 'jobId')
+  else readText(by.runId, 'runId')
   const { priority = null } = options
   if (priority !== null && !isPriority(priority)) throw invalid('priority', 'a whole number of 32 bits', priority)
   const result = await context.store.retryByHand({ by, newJobId: context.newId(), priority, now: context.clock.now() })

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { assert } from '../../domain/errors.ts'
 import { encodeJson, type JsonObject, type JsonValue } from '../../domain/json.ts'
+import { invalid } from '../../domain/options.ts'
 import type { LogLevel } from '../../domain/run.ts'
 import type { BodyReporter, InterruptCause } from './body.ts'
 import type { HandlerFacts } from './protocol.ts'
@@ -85,7 +86,7 @@ class LazyContext implements HandlerContext {
     const reporter = this.#reporter
     // Not an async function: it must hand on the reporter's own promise, which is looked after when nobody awaits it.
     return (type, params, options) =>
-      Promise.resolve(reporter.enqueue(typeof type === 'string' ? type : type.type, params, options && { ...options }))
+      Promise.resolve(reporter.enqueue(typeNameOf(type), params, options && { ...options }))
   }
 
   get skip(): HandlerContext['skip'] {
@@ -105,6 +106,12 @@ const INTERRUPT_TEXTS: Readonly<Record<InterruptCause, string>> = {
   timeout: 'The job took longer than its timeout.',
   cancelled: 'The job was cancelled.',
   shutdown: 'The scheduler shuts down.',
+}
+
+function typeNameOf(type: unknown): string {
+  const name = typeof type === 'string' ? type : (type as { readonly type?: unknown } | null | undefined)?.type
+  if (typeof name === 'string') return name
+  throw invalid('type', 'a job type made by defineJob, or its name', type)
 }
 
 function checkFraction(fraction: unknown): number {

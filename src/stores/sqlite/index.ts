@@ -36,6 +36,9 @@ export function sqlite(pathOrDatabase: string | DriverHandle, options: SqliteOpt
       )
     }
   }
+  if (options.driver !== undefined && typeof options.driver !== 'function') {
+    throw invalid('driver', 'the class that better-sqlite3 exports', options.driver)
+  }
   const durability = options.durability ?? 'power'
   if (durability !== 'power' && durability !== 'process') {
     throw new PawlError(

@@ -40,7 +40,8 @@ export function realDatabasePath(path: string): string {
   return realpathSync(resolve(path))
 }
 
-function createDatabaseFile(path: string): void {
+/** Makes the file, private, unless it is there; or says why it cannot be made. */
+export function createDatabaseFile(path: string): void {
   const folder = dirname(path)
   if (!existsSync(folder)) {
     throw new PawlError(

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import type { Chain } from '../../domain/chain.ts'
 import { PawlError } from '../../domain/errors.ts'
 import type { Job } from '../../domain/job.ts'
@@ -14,7 +14,7 @@ import { ChangeWatcher } from './change-watcher.ts'
 import type { Connection } from './connection.ts'
 import { translateError } from './errors.ts'
 import { GroupCommitter } from './group-committer.ts'
-import { createPrivateFile } from './private-file.ts'
+import { createDatabaseFile } from './open-database.ts'
 import { cancelJob } from './statements/cancel.ts'
 import { claimJobs, nextDueAt } from './statements/claim.ts'
 import * as damage from './statements/damage.ts'
@@ -264,10 +264,11 @@ export class SqliteStore implements Store {
         },
       )
     }
+    createDatabaseFile(path)
     try {
-      createPrivateFile(path)
       await this.#connection.driver.backup(this.#connection.handle, path)
     } catch (error) {
+      rmSync(path, { force: true })
       throw translateError(error, path)
     }
   }
