@@ -4,7 +4,6 @@ export type ErrorCode =
   | 'business_key_taken'
   | 'closed'
   | 'database_corrupt'
-  | 'database_locked'
   | 'database_migration_changed'
   | 'database_not_ours'
   | 'database_too_new'

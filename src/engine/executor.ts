@@ -160,7 +160,12 @@ export class Executor {
     const { finisher, clock } = this.#parts
     if (execution.interruptWritten !== null) {
       // Called without waiting for the finish, so that both can share one commit: the store keeps their order.
-      await Promise.all([execution.interruptWritten, finisher.release(job.claim)])
+      const written = Promise.all([execution.interruptWritten, finisher.release(job.claim)])
+      // Lines that came after the outcome are too late; the store counts them.
+      const rest = reporter?.take() ?? EMPTY_REPORT
+      if (rest !== EMPTY_REPORT)
+        await this.#parts.store.recordReports([{ claim: job.claim, report: rest }], clock.now())
+      await written
       if (end !== 'invalid-params' && end.kind !== 'threw') this.#reportLate(execution, end)
       return
     }

@@ -32,5 +32,6 @@ function readResult(result: StandardSchemaV1.Result<unknown>): ParamsCheck {
   if (result.issues === undefined) return { kind: 'valid', value: result.value }
   const issue = result.issues[0]
   const steps = (issue?.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step))
-  return { kind: 'invalid', message: issue?.message ?? 'invalid', path: ['params', ...steps].join('.') }
+  const message = (issue?.message ?? 'invalid').replace(/[.!]?$/, '.')
+  return { kind: 'invalid', message, path: ['params', ...steps].join('.') }
 }

@@ -50,6 +50,7 @@ export class SchedulerNode {
   readonly #recovery: Recovery
   readonly #poller: Poller
   #life: Life | null = null
+  #isRegistered = false
 
   constructor(parts: NodeParts) {
     const { store, clock, random, newId, logger } = parts
@@ -107,7 +108,7 @@ export class SchedulerNode {
   /** Recovers what the dead left, then claims. After a stop it goes on with what still executes here. */
   async start(): Promise<RecoveryStats> {
     assert(!this.isStarted, 'a node is started twice')
-    if (this.#life === null) await this.#beginLife()
+    await this.#beginLife()
     const stats = await this.#recovery.recoverAtStart()
     this.#dispatcher.start()
     return stats
@@ -149,9 +150,17 @@ export class SchedulerNode {
     if (this.#executor.size > 0 && mayHoldCancelWish(signal)) void this.#carryOutCancelWishes()
   }
 
+  /** Takes up where an earlier start failed; does nothing in a node that lives. */
   async #beginLife(): Promise<void> {
+    this.#life ??= await this.#parts.store.liveness.begin(this.nodeId)
+    if (this.#isRegistered) return
+    await this.#register()
+    this.#isRegistered = true
+    this.#startPolling()
+  }
+
+  async #register(): Promise<void> {
     const { store, clock, name, types, concurrency } = this.#parts
-    this.#life = await store.liveness.begin(this.nodeId)
     await store.registerNode({
       nodeId: this.nodeId,
       name,
@@ -161,7 +170,10 @@ export class SchedulerNode {
       concurrency,
       startedAt: clock.now(),
     })
-    // From now on until the last body has ended, also while nothing is claimed: a stopped node lives, and cancels.
+  }
+
+  /** Until the last body has ended, also while nothing is claimed: a stopped node lives, and cancels. */
+  #startPolling(): void {
     this.#poller.start([
       { name: 'look for dead nodes', everyMs: LOOK_FOR_DEAD_EVERY_MS, run: () => this.#lookForDead() },
       { name: 'look for strays', everyMs: LOOK_FOR_STRAYS_EVERY_MS, run: () => this.#endStrays() },
@@ -171,7 +183,7 @@ export class SchedulerNode {
 
   async #endLife(): Promise<void> {
     await this.#finisher.drained()
-    await this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now())
+    if (this.#isRegistered) await this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now())
     await this.#life?.end()
     this.#life = null
   }
@@ -190,7 +202,10 @@ export class SchedulerNode {
   }
 
   async #lookForDead(): Promise<void> {
-    await this.#life?.beat()
+    if ((await this.#life?.beat()) === 'lost') {
+      this.#parts.logger.warn({ node: this.nodeId }, 'The proof that this node lives was lost; it registers anew')
+      await this.#register()
+    }
     await this.#recovery.recoverDeadNodes()
     await this.#carryOutCancelWishes()
   }

@@ -31,7 +31,7 @@ export class Reporter implements BodyReporter {
   #artifactsTaken = 0
   #logsDropped = 0
   readonly #followUps: NewJob[] = []
-  #unsettledFollowUps: Promise<unknown>[] = []
+  readonly #unsettledFollowUps = new Set<Promise<unknown>>()
 
   constructor(
     clock: Clock,
@@ -80,24 +80,33 @@ export class Reporter implements BodyReporter {
       this.#followUps.push(job)
       return job.jobId
     }
-    const job = this.#prepareFollowUp(type, params, options)
+    let job: NewJob | Promise<NewJob>
+    try {
+      job = this.#prepareFollowUp(type, params, options)
+    } catch (error) {
+      job = Promise.reject(error)
+    }
     if (!(job instanceof Promise)) return keep(job)
     const kept = job.then(keep)
-    this.#unsettledFollowUps.push(kept)
-    // The handler may not await it; `followUpsSettled` does.
-    kept.catch(() => {})
+    this.#unsettledFollowUps.add(kept)
+    kept.then(
+      () => this.#unsettledFollowUps.delete(kept),
+      (error: unknown) => {
+        this.#unsettledFollowUps.delete(kept)
+        // Whether the handler looks at the refusal or not, the history shows it.
+        this.log('warn', `A follow-up of type ${type} was refused: ${String(error)}`, undefined)
+      },
+    )
     return kept
   }
 
   get hasUnsettledFollowUps(): boolean {
-    return this.#unsettledFollowUps.length > 0
+    return this.#unsettledFollowUps.size > 0
   }
 
   /** Waits for follow-ups that are still being checked. Rejects when one of them is refused. */
   async followUpsSettled(): Promise<void> {
-    const unsettled = this.#unsettledFollowUps
-    this.#unsettledFollowUps = []
-    await Promise.all(unsettled)
+    await Promise.all(this.#unsettledFollowUps)
   }
 
   /** What has come since the last time. */

@@ -180,7 +180,7 @@ function readCommand({ command, isolation = 'command', cwd, env = {} }: AnyDefin
   const options: CommandIsolationOptions = {
     argv: typeof command === 'function' ? (command as CommandIsolationOptions['argv']) : () => command as string[],
     ...(cwd === undefined ? {} : { cwd }),
-    env: { inherit: env.inherit ?? [], set: env.set ?? {} },
+    env,
   }
   return { keys: ['command', 'cwd', 'env', 'killGraceMs'], isolation: commandIsolation(options), hasLogFile: true }
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 import type { Chain } from '../domain/chain.ts'
 import { PawlError } from '../domain/errors.ts'
 import type { Job } from '../domain/job.ts'

@@ -47,7 +47,7 @@ export function enqueueJobSync(context: OperationContext, transaction: unknown, 
   if (result instanceof Promise) {
     throw new PawlError(
       'invalid_option',
-      'enqueueSync needs a store with synchronous transactions. Use enqueue with { tx }.',
+      'enqueueSync needs a store with synchronous transactions, such as SQLite. Use enqueue.',
     )
   }
   return accepted(result, [request])[0] as EnqueuedItem

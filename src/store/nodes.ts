@@ -34,7 +34,7 @@ export interface Liveness {
 }
 
 export interface Life {
-  /** Shows that it goes on. `lost`: others may take it for dead, so it must claim nothing until it has begun anew. */
+  /** Shows that it goes on. `lost`: for a while it could not, and others may have taken it for dead; it must register anew. */
   beat(): Promise<'alive' | 'lost'>
   end(): Promise<void>
 }

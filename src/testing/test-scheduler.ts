@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 import { openScheduler } from '../library/open-scheduler.ts'
 import type { Scheduler } from '../library/scheduler.ts'
 import type { SchedulerOptions } from '../library/scheduler-options.ts'

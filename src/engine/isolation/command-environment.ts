@@ -3,8 +3,8 @@ import type { BodyRequest } from './body.ts'
 /** What a command finds in its environment, besides the ids of its Job. */
 export interface CommandEnvironment {
   /**
-   * Names of the variables that it gets from this process. Nothing else of our environment reaches it.
-   * @default PATH, HOME, LANG, LC_ALL, TZ, TMPDIR, USER
+   * Names of the variables that it gets from this process, besides PATH, HOME, LANG, LC_ALL, TZ, TMPDIR and USER.
+   * Nothing else of our environment reaches it.
    */
   readonly inherit?: readonly string[]
   /** Variables with values of their own. They win over inherited ones. */
@@ -20,7 +20,7 @@ type Variables = { readonly [name: string]: string }
 export function commandEnvironment(environment: CommandEnvironment, request: BodyRequest): Variables {
   const { claim, chainId, attempt } = request.job
   return {
-    ...pick(environment.inherit ?? defaultNames()),
+    ...pick([...defaultNames(), ...(environment.inherit ?? [])]),
     ...environment.set,
     PAWL_JOB_ID: claim.jobId,
     PAWL_RUN_ID: claim.runId,

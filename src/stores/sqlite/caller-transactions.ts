@@ -56,7 +56,8 @@ export class CallerTransactions {
       .all<{ name: string; file: string }>('pragma database_list')
       .find((row) => row.name === 'main')
     const file = main === undefined || main.file === '' ? null : realpathSync(main.file)
-    if (file !== this.#path) {
+    // A database in memory belongs to one connection; no other handle can be to the same one.
+    if (file === null || file !== this.#path) {
       throw new PawlError(
         'wrong_database',
         `Expected a handle to ${this.#path ?? 'the same database in memory'}, got one to ${file ?? 'a database in memory'}. ` +

@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import { PawlError } from '../../domain/errors.ts'
 
 export interface DriverStatement {
@@ -17,6 +18,8 @@ export interface DriverHandle {
 export interface Driver {
   readonly name: string
   open(path: string): DriverHandle
+  /** Opens a file to read what stands in it, without locks and without leaving a trace; null where that cannot be done. */
+  peek(path: string): DriverHandle | null
   /** Whether this handle was made by this very library. */
   owns(handle: unknown): handle is DriverHandle
   backup(handle: DriverHandle, path: string): Promise<void>
@@ -61,6 +64,7 @@ async function loadNodeSqlite(): Promise<Driver> {
   return {
     name: specifier,
     open: (path) => new DatabaseSync(path),
+    peek: (path) => new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`),
     owns: (handle): handle is DriverHandle => handle instanceof DatabaseSync,
     backup: async (handle, path) => void (await library.backup(handle, path)),
   }
@@ -75,6 +79,8 @@ export function adaptBetterSqlite3(library: BetterSqlite3): Driver {
     driver = {
       name: 'better-sqlite3',
       open: (path) => new library(path, { timeout: 0 }),
+      // It takes no URIs.
+      peek: () => null,
       owns: (handle): handle is DriverHandle => handle instanceof library,
       backup: async (handle, path) => void (await (handle as InstanceType<BetterSqlite3>).backup(path)),
     }

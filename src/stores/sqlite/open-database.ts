@@ -4,7 +4,7 @@ import { PawlError } from '../../domain/errors.ts'
 import { Connection } from './connection.ts'
 import type { Driver } from './driver.ts'
 import { isBusy, translateError } from './errors.ts'
-import { migrate, refuseForeignDatabase } from './migrations/index.ts'
+import { migrate, refuseForeignDatabase, refuseOtherPrograms } from './migrations/index.ts'
 import { createPrivateFile } from './private-file.ts'
 
 export type Durability = 'power' | 'process'
@@ -21,6 +21,7 @@ export async function openDatabase(driver: Driver, path: string, durability: Dur
   if (path === MEMORY) return prepare(new Connection(driver, driver.open(path)), path, durability)
   const absolute = resolve(path)
   createDatabaseFile(absolute)
+  peekForForeignDatabase(driver, absolute)
   const patience = performance.now() + OPEN_PATIENCE_MS
   for (;;) {
     let connection: Connection | undefined
@@ -32,6 +33,23 @@ export async function openDatabase(driver: Driver, path: string, durability: Dur
       if (!isBusy(error) || performance.now() > patience) throw translateError(error, absolute)
       await new Promise((wake) => setTimeout(wake, 5 + Math.random() * 20))
     }
+  }
+}
+
+/** Another program's file is refused without opening it for real, which could leave a log or a lock beside it. */
+function peekForForeignDatabase(driver: Driver, path: string): void {
+  if (statSync(path).size === 0) return
+  try {
+    const handle = driver.peek(path)
+    if (handle === null) return
+    const connection = new Connection(driver, handle)
+    try {
+      refuseOtherPrograms(connection, path)
+    } finally {
+      connection.close()
+    }
+  } catch (error) {
+    throw translateError(error, path)
   }
 }
 

@@ -29,10 +29,10 @@ export class SidecarLiveness implements Liveness {
     return {
       beat: async () => {
         if (existsSync(this.#pathOf(nodeId))) return 'alive'
-        // Somebody deleted the file by hand. Our lock guards nothing any more; take a new one.
+        // Somebody deleted the file by hand. Our lock guards nothing any more, and others may have taken us for dead.
         lock.close()
         lock = this.#takeLock(nodeId)
-        return 'alive'
+        return 'lost'
       },
       end: async () => {
         rmSync(this.#pathOf(nodeId), { force: true })

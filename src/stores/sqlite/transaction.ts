@@ -34,6 +34,13 @@ const SELECT_HIGHEST_QUEUED = 'select max(position) as highest from pawl_queue w
 // As many rows as bodies execute right now.
 const SELECT_HIGHEST_RUNNING = 'select max(position) as highest from pawl_occupancies where priority = ?'
 
+// Numbers of pruned Jobs are not given again: events still point to them.
+const SELECT_LAST_SEQ = `
+select max(
+  coalesce((select max(seq) from pawl_jobs), 0),
+  coalesce((select value from pawl_counters where name = 'last_pruned_seq'), 0)
+) as last`
+
 /** One write transaction under way: what its statements need to share. */
 export class Transaction {
   readonly connection: Connection
@@ -42,6 +49,7 @@ export class Transaction {
   readonly transitions: Transition[] = []
   readonly transitionSeqs: number[] = []
   readonly #lastPositions = new Map<number, number>()
+  #lastSeq: number | null = null
 
   constructor(connection: Connection, interned: Interned) {
     this.connection = connection
@@ -51,6 +59,12 @@ export class Transaction {
   note(seq: number, transition: Transition): void {
     this.transitions.push(transition)
     this.transitionSeqs.push(seq)
+  }
+
+  /** The number of the next Job. */
+  takeSeq(): number {
+    this.#lastSeq ??= this.connection.get<{ last: number }>(SELECT_LAST_SEQ)?.last ?? 0
+    return ++this.#lastSeq
   }
 
   /** A position behind everything that is queued or running at this priority. */

@@ -17,6 +17,12 @@ create table pawl_limits (
   max integer not null check (max >= 0)
 ) strict, without rowid;
 
+-- Numbers that must survive what they were read from: 'last_pruned_seq', below which no Job's number is given again.
+create table pawl_counters (
+  name text primary key,
+  value integer not null
+) strict, without rowid;
+
 -- A lane is one combination of type and resources: Jobs of one lane can start under the same conditions.
 create table pawl_lanes (
   lane_id integer primary key,

@@ -33,21 +33,33 @@ export function checksumOf(migration: Migration): string {
 
 /** Throws unless the file is empty or ours, of this version or older, with unchanged migrations. Writes nothing. */
 export function refuseForeignDatabase(connection: Connection, path: string): void {
+  if (refuseOtherPrograms(connection, path) === 'ours') refuseUnknownMigrations(connection, path)
+}
+
+/** Throws when another program made this file. */
+export function refuseOtherPrograms(connection: Connection, path: string): 'ours' | 'empty' {
   const applicationId = connection.get<{ application_id: number }>('pragma application_id')?.application_id ?? 0
+  if (applicationId === APPLICATION_ID) return 'ours'
   const tables = connection.get<{ n: number }>('select count(*) as n from sqlite_schema')?.n ?? 0
-  if (applicationId === 0 && tables === 0) return
-  if (applicationId !== APPLICATION_ID) {
+  if (applicationId === 0 && tables === 0) return 'empty'
+  throw new PawlError(
+    'database_not_ours',
+    `Expected ${path} to be a new file or a database made by Pawl, but it belongs to another program ` +
+      `(application id ${applicationId}, ${tables} tables and indexes). It was left untouched; give Pawl a file of its own.`,
+    { details: { path } },
+  )
+}
+
+const HAS_MIGRATIONS = "select 1 as found from sqlite_schema where type = 'table' and name = 'pawl_migrations'"
+
+function refuseUnknownMigrations(connection: Connection, path: string): void {
+  if (connection.get(HAS_MIGRATIONS) === undefined) {
     throw new PawlError(
-      'database_not_ours',
-      `Expected ${path} to be a new file or a database made by Pawl, but it belongs to another program ` +
-        `(application id ${applicationId}, ${tables} tables and indexes). It was left untouched; give Pawl a file of its own.`,
+      'database_corrupt',
+      `${path} says that Pawl made it, but it is damaged: its list of migrations is missing. It was left untouched; restore a backup.`,
       { details: { path } },
     )
   }
-  refuseUnknownMigrations(connection, path)
-}
-
-function refuseUnknownMigrations(connection: Connection, path: string): void {
   for (const applied of connection.all<{ version: number; name: string; checksum: string }>(SELECT_APPLIED)) {
     const known = MIGRATIONS.find((migration) => migration.version === applied.version)
     if (known === undefined) {

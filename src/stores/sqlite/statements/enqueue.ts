@@ -98,9 +98,9 @@ values (?, ?, ?, ?)`
 
 const INSERT_JOB = `
 insert into pawl_jobs (
-  job_id, lane_id, policy_id, priority, position, run_at, created_at,
+  seq, job_id, lane_id, policy_id, priority, position, run_at, created_at,
   name, tags, created_by, business_key, idempotency_key, params
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const INSERT_QUEUED = `
 insert into pawl_queue (seq, lane_id, ready, awaits_predecessor, priority, position, run_at, created_at)
@@ -112,8 +112,10 @@ function insertJob(transaction: Transaction, job: NewJob, now: number): Enqueued
   const runAt = job.runAt ?? now
   const { laneId } = internLane(transaction, job.type, job.policy.resources)
   const position = transaction.takeLastPosition(job.priority)
-  const seq = connection.insert(
+  const seq = transaction.takeSeq()
+  connection.run(
     INSERT_JOB,
+    seq,
     job.jobId,
     laneId,
     internPolicy(transaction, job.policy),

@@ -6,7 +6,7 @@ import type { Transaction } from '../transaction.ts'
 import { enqueueOrDrop } from './enqueue.ts'
 import { laneById } from './interned.ts'
 import { nodeSeqOf } from './nodes.ts'
-import { writeReport } from './reports.ts'
+import { noteProgress, writeReport } from './reports.ts'
 import { insertRetry, unblockRetry } from './retry.ts'
 
 // 1 row: finished. 0 rows: this Run has ended before, and that word stands.
@@ -40,6 +40,7 @@ function finishRun(transaction: Transaction, run: FinishedRun, bodiesEnded: (str
   const status = jobStatusAfter(outcome)
   if (status === 'CANCELLED') transaction.connection.run(MARK_CANCELLED, finishedAt, seq)
   writeReport(transaction, seq, run.report)
+  noteProgress(transaction, seq, job, run.report, finishedAt)
   transaction.note(seq, {
     kind: status === 'CANCELLED' ? 'job.cancelled' : 'job.finished',
     jobId: claim.jobId,

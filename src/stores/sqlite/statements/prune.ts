@@ -55,8 +55,18 @@ function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number
   return !isChainOccupied(transaction.connection, first.job_id)
 }
 
+// The highest number ever pruned, so that it is not given again.
+const REMEMBER_PRUNED = `
+insert into pawl_counters (name, value)
+select 'last_pruned_seq', max(seq) from (
+  select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1
+)
+where true
+on conflict (name) do update set value = max(value, excluded.value)`
+
 function removeChain(transaction: Transaction, chainId: string): number {
   const { connection } = transaction
+  connection.run(REMEMBER_PRUNED, chainId)
   connection.run(DELETE_LOGS, chainId)
   connection.run(DELETE_RUNS, chainId)
   return connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)

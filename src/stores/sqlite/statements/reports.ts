@@ -1,5 +1,5 @@
 import { ARTIFACTS_MAX, type Artifact, LOG_LINES_MAX } from '../../../domain/run.ts'
-import type { ChildIdentity, Claim, RunReport } from '../../../store/runs.ts'
+import type { ChildIdentity, Claim, ClaimedJob, RunReport } from '../../../store/runs.ts'
 import type { SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { laneById } from './interned.ts'
@@ -65,23 +65,35 @@ export function recordReports(
       return 'late'
     }
     writeReport(transaction, row.seq, report)
-    if (report.progress !== null) {
-      transaction.note(row.seq, {
-        kind: 'run.progress',
-        jobId: claim.jobId,
-        runId: claim.runId,
-        chainId: row.chain_id ?? claim.jobId,
-        type: laneById(transaction.connection, transaction.interned, row.lane_id).type,
-        status: 'RUNNING',
-        outcome: null,
-        reason: null,
-        attempt: row.attempt,
-        at: now,
-        progress: report.progress.fraction,
-        message: report.progress.message,
-      })
-    }
+    const type = laneById(transaction.connection, transaction.interned, row.lane_id).type
+    const job = { claim, chainId: row.chain_id ?? claim.jobId, type, attempt: row.attempt }
+    noteProgress(transaction, row.seq, job, report, now)
     return 'recorded'
+  })
+}
+
+/** Progress is told as an event; log lines are not, there are too many of them. */
+export function noteProgress(
+  transaction: Transaction,
+  seq: number,
+  job: Pick<ClaimedJob, 'claim' | 'chainId' | 'type' | 'attempt'>,
+  report: RunReport,
+  at: number,
+): void {
+  if (report.progress === null) return
+  transaction.note(seq, {
+    kind: 'run.progress',
+    jobId: job.claim.jobId,
+    runId: job.claim.runId,
+    chainId: job.chainId,
+    type: job.type,
+    status: 'RUNNING',
+    outcome: null,
+    reason: null,
+    attempt: job.attempt,
+    at,
+    progress: report.progress.fraction,
+    message: report.progress.message,
   })
 }
 

@@ -12,10 +12,10 @@ import { laneById } from './interned.ts'
 // Everything that the order does not name is copied from the predecessor, also its place in the queue.
 const INSERT_RETRY = `
 insert into pawl_jobs (
-  job_id, lane_id, policy_id, priority, position, run_at, created_at, attempt, chain_id, retry_of,
+  seq, job_id, lane_id, policy_id, priority, position, run_at, created_at, attempt, chain_id, retry_of,
   error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params
 )
-select ?, lane_id, policy_id, coalesce(?, priority), coalesce(?, position), ?, ?, attempt + 1,
+select ?, ?, lane_id, policy_id, coalesce(?, priority), coalesce(?, position), ?, ?, attempt + 1,
   coalesce(chain_id, job_id), job_id, ?, ?, ?, name, tags, created_by, business_key, params
 from pawl_jobs
 where seq = ?
@@ -39,6 +39,7 @@ export function insertRetry(
   const { connection } = transaction
   const row = connection.get<InsertedRetry>(
     INSERT_RETRY,
+    transaction.takeSeq(),
     order.jobId,
     place.priority ?? null,
     place.position ?? null,

@@ -1,0 +1,56 @@
+// `npm run bench`: how fast Pawl is, as ratios to the least SQL that does the same durable work. docs/performance.md
+// says what is measured and how to read it.
+import { writeFileSync } from 'node:fs'
+import { readOptions, USAGE } from './options.mjs'
+import { circumstances, describe, toTable, writeDocs } from './report.mjs'
+import { drain } from './sections/drain.mjs'
+import { enqueue } from './sections/enqueue.mjs'
+import { growth } from './sections/growth.mjs'
+import { latency } from './sections/latency.mjs'
+import { loop } from './sections/loop.mjs'
+import { memory } from './sections/memory.mjs'
+
+const SECTIONS = { drain, enqueue, latency, loop, growth, memory }
+
+const options = readOptionsOrExit()
+const about = circumstances()
+console.log(describe(about))
+
+const lines = []
+for (const name of options.only) {
+  const startedAt = performance.now()
+  console.log(`\n${name} …`)
+  const found = await SECTIONS[name]({
+    folder: options.folder,
+    scale: options.scale,
+    say: (text) => console.log(`  ${text}`),
+  })
+  console.log(`  done in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
+  // The counts of a quick run are too small to judge by.
+  lines.push(...(options.quick ? found.map((line) => ({ ...line, passes: null })) : found))
+}
+
+console.log(`\n${toTable(lines)}\n`)
+if (options.jsonPath !== null)
+  writeFileSync(options.jsonPath, `${JSON.stringify({ ...about, quick: options.quick, lines }, null, 2)}\n`)
+if (options.writeDocs) writeDocs(about, lines)
+
+const failed = lines.filter(({ passes }) => passes === false)
+if (options.quick) console.log('A quick run shows that everything works and judges nothing.')
+else if (failed.length === 0) console.log('Everything reaches what it needs.')
+else {
+  console.log(`${failed.length} below what they need: ${failed.map(({ name }) => name).join('; ')}.`)
+  process.exitCode = 1
+}
+
+function readOptionsOrExit() {
+  try {
+    const read = readOptions(process.argv.slice(2), Object.keys(SECTIONS))
+    if (!read.help) return read
+    console.log(USAGE)
+    process.exit(0)
+  } catch (error) {
+    console.error(`${error.message}\n\n${USAGE}`)
+    process.exit(2)
+  }
+}

@@ -1,0 +1,65 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { DRIVER, sqliteVersion } from './driver.mjs'
+
+const HEADINGS = ['what', 'Pawl', 'compared with', 'ratio', 'spread', 'needs', '']
+const ALIGNED_RIGHT = new Set([3, 4, 5])
+
+/** What the figures depend on. Nothing in it says on which machine they were taken. */
+export function circumstances() {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+  return {
+    date: new Date().toISOString().slice(0, 10),
+    pawl: version,
+    node: process.versions.node,
+    driver: DRIVER,
+    sqlite: sqliteVersion(),
+    durability: 'WAL, synchronous=FULL',
+    cores: availableParallelism(),
+  }
+}
+
+export function describe({ pawl, node, driver, sqlite, durability, cores }) {
+  return `Pawl ${pawl}, Node ${node}, ${driver} with SQLite ${sqlite}, ${durability}, ${cores} cores`
+}
+
+export function toTable(lines) {
+  const rows = [HEADINGS, ...lines.map(cells)]
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column].length)))
+  const format = (row) =>
+    row.map((cell, column) => (ALIGNED_RIGHT.has(column) ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))
+  return [format(HEADINGS), widths.map((width) => '-'.repeat(width)), ...rows.slice(1).map(format)]
+    .map((row) => row.join('  ').trimEnd())
+    .join('\n')
+}
+
+export function toMarkdown(lines) {
+  const rows = lines.map((line) => `| ${cells(line).join(' | ')} |`)
+  return [`| ${HEADINGS.join(' | ')} |`, '|---|---|---|---:|---:|---:|---|', ...rows].join('\n')
+}
+
+function cells({ name, ours, reference, ratio, spread, needs, passes }) {
+  return [
+    name,
+    ours,
+    reference,
+    ratio.toFixed(2),
+    spread === null ? '' : `${spread[0].toFixed(2)}–${spread[1].toFixed(2)}`,
+    needs === null ? '' : `${needs.kind === 'at-least' ? '≥' : '≤'} ${needs.value}`,
+    passes === null ? '' : passes ? 'pass' : 'FAIL',
+  ]
+}
+
+const DOCS = new URL('../docs/performance.md', import.meta.url)
+
+/** Replaces the table of this Node in docs/performance.md, between its two marks. */
+export function writeDocs(about, lines) {
+  const major = about.node.split('.')[0]
+  const [begin, end] = [`<!-- bench: node ${major} -->`, `<!-- bench: end of node ${major} -->`]
+  const text = readFileSync(DOCS, 'utf8')
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from)
+    throw new Error(`docs/performance.md has no place for Node ${major}: add "${begin}" and "${end}".`)
+  const table = `${begin}\n\n${describe(about)}. Taken on ${about.date}.\n\n${toMarkdown(lines)}\n\n`
+  writeFileSync(DOCS, text.slice(0, from) + table + text.slice(to))
+}

@@ -1,0 +1,5 @@
+/** Counts for ever, without ever looking at its signal. */
+export function run({ log }) {
+  log.info('counting')
+  for (;;);
+}

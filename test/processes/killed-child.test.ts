@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { isSound } from '../recovery/database.ts'
+import { Stage } from './stage.ts'
+
+// A node is killed while a body of it loops for ever in a child process. Two of them must never work at once.
+
+test('the child is dead before the retry starts', async () => {
+  const stage = new Stage()
+  const victim = await stage.startNode('victim', ['child'])
+  await stage.enqueue('child', stage.folder, { name: 'loop' })
+  await stage.childBeats()
+  victim.kill('SIGKILL')
+  await stage.startNode('next', ['child'])
+  await isTakenOver(stage)
+})
+
+test('a node that was there already does the same', async () => {
+  const stage = new Stage()
+  const victim = await stage.startNode('victim', ['child'])
+  await stage.enqueue('child', stage.folder, { name: 'loop' })
+  await stage.childBeats()
+  await stage.startNode('other', ['child'])
+  victim.kill('SIGKILL')
+  await isTakenOver(stage)
+})
+
+test('a child that cannot notice the death of its node, because it is stopped, is killed by recovery', async () => {
+  const stage = new Stage()
+  const victim = await stage.startNode('victim', ['child'])
+  await stage.enqueue('child', stage.folder, { name: 'loop' })
+  process.kill(await stage.childBeats(), 'SIGSTOP')
+  victim.kill('SIGKILL')
+  await stage.startNode('next', ['child'])
+  await isTakenOver(stage)
+})
+
+async function isTakenOver(stage: Stage): Promise<void> {
+  await stage.drains()
+  expect(stage.jobs()).toEqual(['loop 1 FINISHED, run FAILED crash', 'loop 2 FINISHED, run COMPLETED'])
+  const { beganAt, isFirstAlive } = stage.resultOf(2)
+  expect(isFirstAlive).toBe(false)
+  expect(stage.lastBeat()).toBeLessThan(beganAt)
+  isSound(stage.file)
+}

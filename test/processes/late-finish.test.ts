@@ -1,0 +1,56 @@
+import { rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { isSound, readTables } from '../recovery/database.ts'
+import { type Script, Stage } from './stage.ts'
+
+// A node is taken for dead although it lives: somebody deleted the file by which it shows that it does.
+
+test('a finish that comes after recovery changes nothing, and is told as late', async () => {
+  const stage = new Stage()
+  const zombie = await takenForDead(stage)
+  stage.letGo('a')
+  await stage.becomes(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
+  const tables = readTables(stage.file)
+  zombie.kill('SIGCONT')
+  const { job_id } = stage.select('select job_id from pawl_jobs where attempt = 1')[0] ?? {}
+  expect(await zombie.tells('late')).toBe(job_id)
+  for (const name of ['pawl_jobs', 'pawl_runs', 'pawl_events', 'pawl_occupancies'] as const) {
+    expect(readTables(stage.file)[name]).toEqual(tables[name])
+  }
+  expect(stage.begun()).toEqual(['zombie a 1', 'other a 2'])
+  isSound(stage.file)
+})
+
+test('it registers anew and claims again, and what it claims is recovered when it really dies', async () => {
+  const stage = new Stage()
+  const zombie = await takenForDead(stage)
+  await stage.begins('a', 2)
+  stage.letGo('a')
+  zombie.kill('SIGCONT')
+  await zombie.tells('late')
+  await stage.becomes(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
+  await stage.enqueue('polite', 'b')
+  await stage.begins('b')
+  zombie.kill('SIGKILL')
+  await stage.becomes(
+    [
+      'a 1 FINISHED, run FAILED crash',
+      'a 2 FINISHED, run COMPLETED',
+      'b 1 FINISHED, run FAILED crash',
+      'b 2 QUEUED, no run',
+    ],
+    { timeout: 5_000, interval: 10 },
+  )
+  isSound(stage.file)
+})
+
+async function takenForDead(stage: Stage): Promise<Script> {
+  const zombie = await stage.startNode('zombie', ['deaf', 'polite'])
+  await stage.enqueue('deaf', 'a')
+  await stage.begins('a')
+  await stage.startNode('other', ['deaf'])
+  zombie.kill('SIGSTOP')
+  rmSync(`${stage.file}-node-${await zombie.tells<string>('nodeId')}`)
+  await stage.begins('a', 2)
+  return zombie
+}

@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect } from 'vitest'
+
+type Row = Readonly<Record<string, string | number | null>>
+
+interface Handle {
+  prepare(sql: string): { run(...values: unknown[]): unknown; all(...values: unknown[]): unknown[] }
+  exec(sql: string): unknown
+  close(): void
+}
+
+/** The library that Pawl uses here too: two copies of SQLite in one process must not open the same file. */
+const library = Number(process.versions.node.split('.')[0]) >= 24 ? 'node:sqlite' : '@photostructure/sqlite'
+const { DatabaseSync } = (await import(library)) as { DatabaseSync: new (path: string) => Handle }
+
+const folders: string[] = []
+
+/** The path of a database that is not there yet, in a folder of its own, because other files will lie beside it. */
+export function newDatabase(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'pawl-recovery-'))
+  folders.push(folder)
+  return join(folder, 'pawl.db')
+}
+
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+/** Changes a database behind Pawl's back, as only a person with SQL can. */
+export function damage(file: string, sql: string, ...values: unknown[]): void {
+  withHandle(file, (handle) => {
+    handle.exec('pragma foreign_keys = off')
+    handle.prepare(sql).run(...values)
+  })
+}
+
+export function select(file: string, sql: string): Row[] {
+  return withHandle(file, (handle) => handle.prepare(sql).all() as Row[])
+}
+
+function withHandle<T>(file: string, work: (handle: Handle) => T): T {
+  const handle = new DatabaseSync(file)
+  try {
+    handle.exec('pragma busy_timeout = 5000')
+    return work(handle)
+  } finally {
+    handle.close()
+  }
+}
+
+/** Every row of every table. Of the nodes only those that have not left: each start makes a new one, and that is right. */
+export function readTables(file: string): Readonly<Record<string, Row[]>> {
+  const tables = select(
+    file,
+    "select name from sqlite_schema where type = 'table' and (name like 'pawl_%' or name = 'sqlite_sequence')",
+  )
+  return Object.fromEntries(
+    tables.map(({ name }) => [
+      name,
+      select(file, `select * from ${name} ${name === 'pawl_nodes' ? 'where ended_at is null' : ''}`),
+    ]),
+  )
+}
+
+const SELECT_JOBS = `
+select j.name, j.attempt, readable.status, r.seq is not null as has_run, r.status as run_status, r.reason,
+  o.seq is not null as is_occupied
+from pawl_jobs j
+join pawl_jobs_readable readable using (job_id)
+left join pawl_runs r using (seq)
+left join pawl_occupancies o using (seq)
+order by j.seq`
+
+/** One line per Job in the order of their making: `a 1 FINISHED, run FAILED crash` or `a 2 RUNNING, run open, occupied`. */
+export function readJobs(file: string): string[] {
+  return select(file, SELECT_JOBS).map((row) => {
+    const outcome = [row['run_status'], row['reason']].filter((word) => word !== null).join(' ')
+    const run = row['has_run'] === 0 ? 'no run' : `run ${outcome === '' ? 'open' : outcome}`
+    return `${row['name']} ${row['attempt']} ${row['status']}, ${run}${row['is_occupied'] === 1 ? ', occupied' : ''}`
+  })
+}
+
+/** What must hold in every committed state, whatever was killed when. */
+export function isSound(file: string): void {
+  const contradictions = {
+    'neither queued nor cancelled nor with a Run': `select job_id from pawl_jobs where cancelled_at is null
+      and seq not in (select seq from pawl_queue) and seq not in (select seq from pawl_runs)`,
+    'queued, and with a Run': 'select seq from pawl_queue join pawl_runs using (seq)',
+    'an open Run without an occupancy': `select run_id from pawl_runs where status is null
+      and seq not in (select seq from pawl_occupancies)`,
+    'an occupancy on a node that has left': `select o.seq from pawl_occupancies o join pawl_nodes n using (node_seq)
+      where n.ended_at is not null`,
+    'a Run that is to be retried, but no retry': `select run_id from pawl_runs join pawl_jobs j using (seq)
+      where will_retry = 1 and not exists (select 1 from pawl_jobs next where next.retry_of = j.job_id)`,
+    'a business key of a settled chain': `select business_key from pawl_business_keys k where not exists (
+      select 1 from pawl_jobs j where coalesce(j.chain_id, j.job_id) = k.chain_id
+        and (seq in (select seq from pawl_queue) or seq in (select seq from pawl_occupancies)))`,
+    'a broken reference': 'pragma foreign_key_check',
+  }
+  const found = Object.entries(contradictions).filter(([, sql]) => select(file, sql).length > 0)
+  expect(found.map(([name]) => name)).toEqual([])
+  expect(select(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
+}

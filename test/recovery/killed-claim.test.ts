@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { readJobs } from './database.ts'
+import { NOTHING_RECOVERED, Scene } from './scene.ts'
+
+// Real processes, killed by SIGKILL while they claim. The row "RUNNING, no Run" of the decision matrix cannot come about:
+// the Job's new status, its Run and its occupancy are one transaction.
+
+const claimer = { enqueue: ['a'], bodies: 1, arm: 'claim' } as const
+
+test('killed before any write of the claim: the Job is QUEUED, and runs once', async () => {
+  let writes = 0
+  for (;;) {
+    const scene = new Scene()
+    expect(await scene.crash({ ...claimer, at: 'store:statement', nth: writes + 1 })).toBe('killed')
+    // Once the Job has begun, the writes of the claim are through, and the one that was hit is the first of the finish.
+    if (scene.begun.length > 0) break
+    await isUntouched(scene)
+    writes++
+  }
+  expect(writes).toBeGreaterThanOrEqual(3)
+})
+
+test('killed right before the commit of the claim: the same', async () => {
+  const scene = new Scene()
+  expect(await scene.crash({ ...claimer, at: 'store:before-commit' })).toBe('killed')
+  await isUntouched(scene)
+})
+
+async function isUntouched(scene: Scene): Promise<void> {
+  expect(readJobs(scene.file)).toEqual(['a 1 QUEUED, no run'])
+  expect(await scene.recoverTwice()).toEqual(NOTHING_RECOVERED)
+  await scene.executeDue()
+  expect([...scene.begun, ...scene.executed]).toEqual(['a 1'])
+}
+
+test.for(['store:after-commit', 'dispatcher:claimed'] as const)(
+  'killed at %s of the claim, before the body begins: the Run fails, and the retry runs',
+  async (at) => {
+    const scene = new Scene()
+    expect(await scene.crash({ ...claimer, at })).toBe('killed')
+    expect(readJobs(scene.file)).toEqual(['a 1 RUNNING, run open, occupied'])
+    expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 1, errors: [] })
+    await scene.executeDue()
+    expect([...scene.begun, ...scene.executed]).toEqual(['a 2'])
+    expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
+  },
+)

@@ -1,0 +1,409 @@
+// No hot statement may scan: what Pawl does must cost the same on an empty store and on one with millions of rows.
+//
+// The statements are not copied here. They are written down while a whole life is lived, and explained afterwards by
+// SQLite on the same database; a statement that this life does not reach is reported, so a new one cannot slip by.
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { defineJob, NonRetryableError, type StoreSource } from 'pawl'
+import { sqlite } from 'pawl/sqlite'
+import { openTestScheduler, SettableClock } from 'pawl/testing'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { newDatabasePath, recordStatements, withHandle } from './stage.ts'
+
+type Store = Awaited<ReturnType<StoreSource['open']>>
+
+interface Explained {
+  readonly sql: string
+  readonly plan: readonly string[]
+}
+
+let explained: readonly Explained[] = []
+let lists: ReadonlySet<string> = new Set()
+
+beforeAll(async () => {
+  const path = newDatabasePath()
+  const recording = recordStatements()
+  const source = sqlite(path, { driver: recording.driver, durability: 'process' })
+  const clock = new SettableClock()
+  await liveAWholeLife(source, clock, path)
+  const hot = new Set(recording.executed.keys())
+  await readHistory(source, clock)
+  lists = new Set([...recording.executed.keys()].filter((sql) => !hot.has(sql)))
+  await makeSureOfRows(path)
+  explained = withHandle(path, (handle) =>
+    [...recording.executed]
+      .filter(([sql]) => !/^\s*pragma/i.test(sql))
+      .map(([sql, values]) => ({
+        sql: oneLine(sql),
+        plan: handle
+          .prepare(`explain query plan ${sql}`)
+          .all(...values)
+          .map((row) => (row as { detail: string }).detail),
+      })),
+  )
+}, 60_000)
+
+// Everything that happens to Jobs, on some thousand of them: queued, delayed, finished, failed, with and without keys.
+async function liveAWholeLife(source: StoreSource, clock: SettableClock, path: string): Promise<void> {
+  const store = await source.open()
+  await leaveADeadNode(store, clock)
+  const quick = defineJob({ type: 'quick', run: ({ params }) => params })
+  const busy = defineJob({ type: 'busy', resources: ['gpu'], concurrency: 3, run: () => null })
+  const talkative = defineJob({
+    type: 'talkative',
+    run: async ({ log, progress, addArtifact, enqueue }) => {
+      log.info('hello', { n: 1 })
+      progress(0.5, 'half')
+      addArtifact('/tmp/a')
+      await enqueue(quick, null, { idempotencyKey: 'follow-up', businessKey: 'follow-up' })
+      await new Promise<void>((resolve) => clock.after(2500, resolve))
+      log.info('bye')
+      addArtifact('/tmp/b')
+    },
+  })
+  const failing = defineJob({
+    type: 'failing',
+    run: () => {
+      throw new Error('no')
+    },
+  })
+  const stubborn = defineJob({
+    type: 'stubborn',
+    timeoutMs: 1000,
+    run: ({ attempt }) =>
+      attempt === 1
+        ? new Promise<void>((resolve) => clock.after(5000, resolve))
+        : Promise.reject(new NonRetryableError()),
+  })
+  const abortable = defineJob({
+    type: 'abortable',
+    run: ({ signal }) => new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())),
+  })
+  const command = defineJob({ type: 'command', command: [process.execPath, '-e', '0'] })
+  await using stage = await openTestScheduler({
+    store: { open: async () => store },
+    clock,
+    jobs: [quick, busy, talkative, failing, stubborn, abortable, command],
+    concurrency: 50,
+    maxRunning: 200,
+    resources: { gpu: 2 },
+    patienceMs: 200,
+  })
+  const { scheduler } = stage
+  scheduler.on('run.progress', () => {})
+
+  // Thousands of ended, waiting and delayed Jobs.
+  const some = (count: number, more: object = {}) =>
+    Array.from({ length: count }, (_, n) => ({ type: quick, params: { n }, ...more }))
+  await scheduler.enqueueMany(some(3000))
+  await scheduler.enqueueMany(some(200).map((item, n) => ({ ...item, idempotencyKey: `i${n}`, businessKey: `b${n}` })))
+  await scheduler.enqueueMany(Array.from({ length: 20 }, () => ({ type: failing, params: null })))
+  await scheduler.enqueueMany(Array.from({ length: 10 }, () => ({ type: busy, params: null })))
+  await stage.advance('2m')
+  await scheduler.enqueueMany(some(2000, { delayMs: 86_400_000 }))
+  await scheduler.enqueueMany(some(500, { delayMs: 60_000, priority: -5 }))
+
+  // Keys, by both answers.
+  await scheduler.enqueue(quick, { n: 0 }, { idempotencyKey: 'i0' })
+  const held = await scheduler.enqueue(quick, null, { businessKey: 'held', delayMs: 86_400_000 })
+  await scheduler.enqueue(quick, null, { businessKey: 'held' }).catch(() => {})
+
+  // Reports, a timeout with a body that goes on, a retry that waits for it.
+  const stuck = await scheduler.enqueue(stubborn, null, { businessKey: 'stuck' })
+  await scheduler.enqueue(talkative, null)
+  await stage.advance('10s')
+  await stage.advance('1m')
+  await scheduler.retry((await stuck.settled()).jobId).catch(() => {})
+  await stage.advance('2m')
+
+  // Cancels of every kind.
+  await held.cancel()
+  const aborted = await scheduler.enqueue(abortable, null)
+  await stage.runUntilIdle()
+  await aborted.cancel({ mode: 'abort' })
+  await stage.advance('2s')
+  await scheduler.cancel(aborted.jobId).catch(() => {})
+
+  // Retries by hand: made due, created, refused, by Run.
+  const failed = await scheduler.enqueue(failing, null, { businessKey: 'failed' })
+  await stage.advance('1s')
+  await scheduler.retry(failed.jobId)
+  await stage.advance('5m')
+  const last = await failed.settled()
+  const run = await scheduler.findRunOfJob(last.jobId)
+  await scheduler.retry(failed.jobId).catch(() => {})
+  await scheduler.retry({ runId: run?.runId ?? '' })
+  await stage.advance('5m')
+
+  // Moves, with used-up gaps.
+  await scheduler.stop()
+  const [a, b, c] = await scheduler.enqueueMany([
+    { type: quick, params: null, priority: 7 },
+    { type: quick, params: null, priority: 7 },
+    { type: quick, params: null, priority: 7 },
+  ])
+  for (let round = 0; round < 12; round++) {
+    await scheduler.move(c.jobId, { after: a.jobId })
+    await scheduler.move(b.jobId, { after: a.jobId })
+    await scheduler.move(b.jobId, { before: c.jobId })
+  }
+  await scheduler.move(c.jobId, { to: 'front' })
+  await scheduler.move(c.jobId, { to: 'back' })
+  await scheduler.reprioritise(c.jobId, 8)
+  await store.normalisePositions(7)
+
+  // What nobody does every day: limits, pruning, a late finish, a child, damage, the end of a node.
+  await scheduler.setLimit('running', null)
+  await scheduler.setLimit('running', 500)
+  await scheduler.start()
+  await stage.runUntilIdle()
+  await (await scheduler.enqueue(command, null)).settled()
+  await scheduler.prune({ olderThanMs: 60_000 })
+  await scheduler.enqueueMany(some(2000))
+  await stage.runUntilIdle()
+  await store.pruneEvents(clock.now() - 3_600_000, 1000)
+  await store.lastEventSeq()
+  await store.readEvents(0, 50)
+  await scheduler.stop()
+  await repairDamage(store, clock, path)
+}
+
+/** A node that was registered, claimed, and died: it never began a life that anybody could see. */
+async function leaveADeadNode(store: Store, clock: SettableClock): Promise<void> {
+  const node = { name: 'dead', host: 'h', pid: 1, types: ['quick'], concurrency: 5, startedAt: clock.now() }
+  await store.registerNode({ ...node, nodeId: 'dead' })
+  await enqueuePlain(store, clock, ['d1', 'd2', 'd3'])
+  const [first, second, third] = await claimAs(store, clock, 'dead', 3)
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('Three Jobs were to be claimed.')
+  await store.recordReports(
+    [{ claim: first.claim, report: { progress: null, logs: [], artifacts: [], logsDropped: 1 } }],
+    clock.now(),
+  )
+  const finish = {
+    job: second,
+    by: 'dead',
+    outcome: { status: 'FAILED', reason: 'timeout', error: '', stack: null, exitCode: null },
+    finishedAt: clock.now(),
+    retry: null,
+    followUps: [],
+    report: { progress: null, logs: [], artifacts: [], logsDropped: 0 },
+    body: 'executing',
+  } as const
+  await store.finishRuns([finish])
+  await store.finishRuns([finish])
+  await store.recordReports(
+    [{ claim: second.claim, report: { progress: null, logs: [], artifacts: [], logsDropped: 1 } }],
+    clock.now(),
+  )
+}
+
+async function enqueuePlain(store: Store, clock: SettableClock, ids: readonly string[]): Promise<void> {
+  const retry = { maxRetries: 3, maxCrashRetries: 3, backoff: { kind: 'none' } } as const
+  await store.enqueueJobs(
+    ids.map((jobId) => ({
+      jobId,
+      type: 'quick',
+      name: null,
+      params: 'null',
+      priority: 100,
+      runAt: null,
+      policy: { retry, timeoutMs: null, resources: [] },
+      tags: [],
+      createdBy: null,
+      businessKey: null,
+      idempotency: null,
+    })),
+    clock.now(),
+  )
+}
+
+function claimAs(store: Store, clock: SettableClock, nodeId: string, limit: number) {
+  let runs = 0
+  const newRunId = () => `${nodeId}-run-${++runs}`
+  return store.claimJobs({ nodeId, now: clock.now(), limit, types: new Map([['quick', limit]]), newRunId })
+}
+
+/** Damage that only a hand from outside can do, and its repair. */
+async function repairDamage(store: Store, clock: SettableClock, path: string): Promise<void> {
+  const node = { name: 'late', host: 'h', pid: 1, types: [], concurrency: 1, startedAt: clock.now() }
+  await store.registerNode({ ...node, nodeId: 'late' })
+  await enqueuePlain(store, clock, ['x1', 'x2', 'x3'])
+  const [claimed] = await claimAs(store, clock, 'late', 1)
+  if (claimed === undefined) throw new Error('A Job was to be claimed.')
+  const { jobId } = claimed.claim
+  withHandle(path, (handle) => {
+    handle.exec(`pragma foreign_keys = off`)
+    handle.exec(`delete from pawl_occupancies where seq = ${claimed.claim.ref}`)
+    handle.exec(`delete from pawl_runs where seq = ${claimed.claim.ref}`)
+  })
+  const outcome = { status: 'FAILED', reason: 'crash', error: '', stack: null, exitCode: null } as const
+  const counts = { errorRetries: 0, crashRetries: 1, shutdownRetries: 0 }
+  const now = clock.now()
+  const retry = { jobId: 'x1-retry', runAt: now, counts }
+  const found = await store.findDamage(100)
+  expect(found).toMatchObject([{ kind: 'run-missing', job: { jobId } }])
+  expect(await store.repairMissingRun({ jobId, runId: 'repair', by: 'late', outcome, retry, now })).toBe(true)
+  withHandle(path, (handle) => {
+    handle.exec('pragma foreign_keys = off')
+    handle.exec(`delete from pawl_queue where seq = (select seq from pawl_jobs where job_id = 'x1-retry')`)
+    handle.exec(`delete from pawl_jobs where job_id = 'x1-retry'`)
+  })
+  expect(await store.repairMissingRetry({ jobId, retry: { ...retry, jobId: 'x1-again' }, now })).toBe(true)
+  expect(await store.removeNode('late', now)).toBe('removed')
+}
+
+/** What people ask for: pages of history. */
+async function readHistory(source: StoreSource, clock: SettableClock): Promise<void> {
+  const store = await source.open()
+  const now = clock.now()
+  for (const status of [undefined, 'QUEUED', 'RUNNING', 'FINISHED', 'CANCELLED'] as const) {
+    for (const cursor of [null, '100']) {
+      await store.listJobs({ limit: 10, cursor, ...(status === undefined ? {} : { status }) }, now)
+    }
+    await store.listJobs({ limit: 10, type: 'quick', ...(status === undefined ? {} : { status }) }, now)
+  }
+  for (const cursor of [null, `${now}.100`]) {
+    await store.listRuns({ limit: 10, cursor })
+    await store.listRuns({ limit: 10, cursor, status: 'FAILED' })
+  }
+  await store.listRuns({ limit: 10, jobId: 'd1' })
+  await store.listQueue(10, now)
+  await store.readLogs('d1', 0, 10)
+  await store.close()
+}
+
+async function makeSureOfRows(path: string): Promise<void> {
+  const counts = withHandle(path, (handle) =>
+    ['pawl_jobs', 'pawl_runs', 'pawl_queue', 'pawl_events'].map((table) => {
+      const { n } = handle.prepare(`select count(*) as n from ${table}`).get() as { n: number }
+      return [table, n] as const
+    }),
+  )
+  for (const [table, count] of counts) expect([table, count > 50]).toEqual([table, true])
+}
+
+// Tables that stay small whatever the backlog and the history, and why.
+const SMALL: Readonly<Record<string, string>> = {
+  pawl_occupancies: 'as many rows as bodies execute right now',
+  pawl_limits: 'as many rows as limits were declared',
+  pawl_lanes: 'as many rows as combinations of type and resources',
+  pawl_types: 'as many rows as types',
+  pawl_migrations: 'as many rows as versions',
+  sqlite_schema: 'as many rows as tables and indexes',
+  sqlite_sequence: 'one row',
+  json_each: 'the list that the statement was given',
+}
+
+// Scans that end early by themselves, and why. Each fragment must be in the statement.
+const BOUNDED: readonly { readonly fragment: string; readonly why: string }[] = [
+  { fragment: 'order by seq desc limit 1000) as latest', why: 'the latest 1,000 rows, at a start' },
+  { fragment: 'order by seq desc limit 1000) as retried', why: 'the latest 1,000 retried runs, at a start' },
+]
+
+describe('the statements', () => {
+  test('of every file in statements/ were all executed', () => {
+    const executed = explained.map(({ sql }) => sql)
+    const missing = constantsOfSource().filter(({ text }) => !executed.some((sql) => sql.includes(text)))
+    expect(missing.map(({ name, file }) => `${name} in ${file} was never executed: extend the life above`)).toEqual([])
+  })
+
+  test('scan no table that grows', () => {
+    const scans = explained.flatMap(({ sql, plan }) =>
+      plan
+        .filter((step) => step.startsWith('SCAN ') && !isHarmlessScan(sql, step))
+        .map((step) => `${step}\n    in: ${sql}`),
+    )
+    expect(scans).toEqual([])
+  })
+
+  test('sort nothing but ties', () => {
+    const sorts = explained
+      .filter(({ sql }) => !sql.includes('row_number() over') && !isSmallSort(sql))
+      .flatMap(({ sql, plan }) =>
+        plan
+          .filter((step) => /USE TEMP B-TREE FOR (ORDER BY|GROUP BY|DISTINCT)/.test(step))
+          .map((step) => `${step}\n    in: ${sql}`),
+      )
+    expect(sorts).toEqual([])
+  })
+
+  test('build no index of their own', () => {
+    const automatic = explained.filter(({ plan }) => plan.some((step) => step.includes('AUTOMATIC')))
+    expect(automatic.map(({ sql }) => sql)).toEqual([])
+  })
+})
+
+test('this check sees a scan: the same statement without its index fails it', () => {
+  const path = newDatabasePath()
+  const plan = withHandle(path, (handle) => {
+    handle.exec('create table pawl_jobs (seq integer primary key, job_id text)')
+    return handle.prepare('explain query plan select seq from pawl_jobs where job_id = ?').all('x')
+  })
+  const [step] = plan.map((row) => (row as { detail: string }).detail)
+  expect(step).toBe('SCAN pawl_jobs')
+  expect(isHarmlessScan('select seq from pawl_jobs where job_id = ?', step ?? '')).toBe(false)
+})
+
+function isHarmlessScan(sql: string, step: string): boolean {
+  const alias = /^SCAN (\S+)/.exec(step)?.[1] ?? ''
+  const table = tableOf(sql, alias)
+  // Not a table at all: a constant row, or the rows of a subquery, whose own steps are looked at, too.
+  if (table === null) return true
+  if (table in SMALL) return true
+  if (BOUNDED.some(({ fragment }) => sql.includes(fragment))) return true
+  // A page of a list walks an index, or the table, in the order in which it is shown, and stops when it is full.
+  return lists.has(originalOf(sql)) && /limit \?$/.test(sql)
+}
+
+const originals = new Map<string, string>()
+
+function oneLine(sql: string): string {
+  const line = sql.trim().replace(/\s+/g, ' ')
+  originals.set(line, sql)
+  return line
+}
+
+function originalOf(line: string): string {
+  return originals.get(line) ?? line
+}
+
+/** Sorting as many rows as bodies execute, or as one chain has, is no sorting of the queue. */
+function isSmallSort(sql: string): boolean {
+  return /from pawl_occupancies\b/.test(sql)
+}
+
+/** The table that a plan calls by this name, or null when it is none. */
+function tableOf(sql: string, alias: string): string | null {
+  if (alias === 'json_each' || alias in SMALL) return alias
+  const found = [
+    ...sql.matchAll(/\b(?:from|join|update|into|,)\s+(pawl_\w+|sqlite_\w+|json_each\([^)]*\))(?:\s+(?:as\s+)?(\w+))?/g),
+  ]
+  for (const [, table = '', name] of found) {
+    const plain = table.replace(/\(.*/, '')
+    if (plain === alias || name === alias) return plain
+  }
+  return alias.startsWith('pawl_') ? alias : null
+}
+
+/** The SQL constants of the source, up to the first place where something is put in. */
+function constantsOfSource(): { name: string; file: string; text: string }[] {
+  const folder = fileURLToPath(new URL('../../src/stores/sqlite/', import.meta.url))
+  const files = [...readdirSync(join(folder, 'statements')).map((name) => join('statements', name)), 'transaction.ts']
+  return files.flatMap((file) => {
+    const source = readFileSync(join(folder, file), 'utf8')
+    const constants = [
+      ...source.matchAll(/^const ([A-Z_]+)(?:: \w+)? =\s*(['"`])\s*((?:select|insert|update|delete)[\s\S]*?)\2/gm),
+    ]
+    return constants.map(([, name = '', , body = '']) => ({
+      name,
+      file: `${basename(dirname(file))}/${basename(file)}`,
+      // The longest piece without an interpolation tells statements with the same beginning apart.
+      text: body
+        .split(/\$\{[^}]*\}/)
+        .map((piece) => piece.trim().replace(/\s+/g, ' '))
+        .reduce((longest, piece) => (piece.length > longest.length ? piece : longest), ''),
+    }))
+  })
+}
