@@ -47,13 +47,14 @@ export class Recovery {
     this.#parts = parts
   }
 
-  /** At start: the dead, the remains of lives without a row, and what only damage can have made. */
+  /** At start: what only damage can have made, the dead, and the remains of lives without a row. */
   async recoverAtStart(): Promise<RecoveryStats> {
     const tally = new Tally()
+    // Damage first: what it left of a dead node's bodies would keep that node from being removed.
+    await this.#repairDamage(tally)
     await this.#recoverDeadNodes(tally)
     const nodes = await this.#parts.store.listNodes()
     await this.#parts.store.liveness.sweep(new Set(nodes.map((node) => node.nodeId)))
-    await this.#repairDamage(tally)
     return tally.stats()
   }
 

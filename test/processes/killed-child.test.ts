@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFailed, test } from 'vitest'
 import { isSound } from '../recovery/database.ts'
 import { Stage } from './stage.ts'
 
@@ -28,7 +28,9 @@ test('a child that cannot notice the death of its node, because it is stopped, i
   const stage = new Stage()
   const victim = await stage.startNode('victim', ['child'])
   await stage.enqueue('child', stage.folder, { name: 'loop' })
-  process.kill(await stage.childBeats(), 'SIGSTOP')
+  const pid = await stage.childBeats()
+  onTestFailed(() => killIfThere(pid))
+  process.kill(pid, 'SIGSTOP')
   victim.kill('SIGKILL')
   await stage.startNode('next', ['child'])
   await isTakenOver(stage)
@@ -41,4 +43,13 @@ async function isTakenOver(stage: Stage): Promise<void> {
   expect(isFirstAlive).toBe(false)
   expect(stage.lastBeat()).toBeLessThan(beganAt)
   isSound(stage.file)
+}
+
+/** A stopped child that nobody killed would stay for ever. */
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It is gone, as it should be.
+  }
 }

@@ -44,13 +44,36 @@ test('it registers anew and claims again, and what it claims is recovered when i
   isSound(stage.file)
 })
 
+test('it registers anew also when it comes back in the middle of its own recovery', async () => {
+  const stage = new Stage()
+  const zombie = await stage.startNode('zombie', ['deaf', 'polite'])
+  await stage.enqueue('deaf', 'a')
+  await stage.begins('a')
+  const other = await stage.startNode('other', ['deaf'], { stopAt: 'recovery:runs-ended' })
+  await stopAndForget(stage, zombie)
+  await other.tells('stoppedAt')
+  zombie.kill('SIGCONT')
+  await zombie.tells('warned')
+  other.kill('SIGCONT')
+  await other.tells('recovered')
+  stage.letGo('a')
+  await zombie.tells('late')
+  await stage.enqueue('polite', 'b')
+  await stage.begins('b')
+  isSound(stage.file)
+})
+
 async function takenForDead(stage: Stage): Promise<Script> {
   const zombie = await stage.startNode('zombie', ['deaf', 'polite'])
   await stage.enqueue('deaf', 'a')
   await stage.begins('a')
   await stage.startNode('other', ['deaf'])
-  zombie.kill('SIGSTOP')
-  rmSync(`${stage.file}-node-${await zombie.tells<string>('nodeId')}`)
+  await stopAndForget(stage, zombie)
   await stage.begins('a', 2)
   return zombie
+}
+
+async function stopAndForget(stage: Stage, node: Script): Promise<void> {
+  node.kill('SIGSTOP')
+  rmSync(`${stage.file}-node-${await node.tells<string>('nodeId')}`)
 }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type EnqueueOptions, openScheduler, type SchedulerOptions } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
+import type { FaultPoint } from 'pawl/testing'
 import { expect, vi } from 'vitest'
 import { newDatabase, readJobs, select } from '../recovery/database.ts'
 import { PATIENCE, runScript, type Script, startScript } from '../recovery/processes.ts'
@@ -22,7 +23,10 @@ export interface Note {
   readonly attempt: number
 }
 
-type Options = Pick<SchedulerOptions, 'concurrency' | 'handleSignals' | 'shutdownTimeoutMs'>
+interface Options extends Pick<SchedulerOptions, 'concurrency' | 'handleSignals' | 'shutdownTimeoutMs'> {
+  /** Where it stops itself. */
+  readonly stopAt?: FaultPoint
+}
 
 /** One database and the processes that share it. The test process only enqueues and reads. */
 export class Stage {
@@ -33,10 +37,10 @@ export class Stage {
   async startNode(
     name: string,
     types: readonly Type[],
-    options: Options = {},
+    { stopAt, ...options }: Options = {},
     prefix: readonly string[] = [],
   ): Promise<Script> {
-    const node = startScript(NODE, { file: this.file, name, types, options }, prefix)
+    const node = startScript(NODE, { file: this.file, name, types, options, stopAt }, prefix)
     await node.tells('started')
     return node
   }
