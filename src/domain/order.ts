@@ -1,5 +1,5 @@
 /** The distance between neighbours of the queue when they are added one after the other. */
-export const POSITION_GAP = 100
+const POSITION_GAP = 100
 
 /** How many neighbours a move may renumber to make room before it asks for a normalisation of the whole priority. */
 export const WIDEN_NEIGHBOURS_MAX = 1_000

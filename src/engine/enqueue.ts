@@ -121,7 +121,7 @@ function effectivePolicy(request: EnqueueRequest, policy: JobPolicy): JobPolicy 
 }
 
 /** The same for the same type and params, however the keys of the params are ordered. */
-export function fingerprint(type: string, params: string): string {
+function fingerprint(type: string, params: string): string {
   return createHash('sha256')
     .update(canonicalize([type, JSON.parse(params)]) ?? '')
     .digest('hex')

@@ -4,7 +4,7 @@ import { type EnqueueRequest, prepareJob } from '../engine/enqueue.ts'
 import type { EnqueueConflict, EnqueuedItem, EnqueueResult, NewJob } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
 
-export const ENQUEUE_MANY_MAX = 10_000
+const ENQUEUE_MANY_MAX = 10_000
 
 /** Accepts one Job. */
 export async function enqueueJob(context: OperationContext, request: EnqueueRequest): Promise<EnqueuedItem> {

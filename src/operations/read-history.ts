@@ -7,7 +7,7 @@ import type { Page } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
 import { jobNotFound, runNotFound } from './not-found.ts'
 
-export const PAGE_MAX = 200
+const PAGE_MAX = 200
 const PAGE_DEFAULT = 50
 const LOG_PAGE_MAX = 10_000
 

@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { existsSync, rmSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
 import { isSound, readTables } from '../recovery/database.ts'
-import { type Script, Stage } from './stage.ts'
+import { PATIENCE, type Script, Stage } from './stage.ts'
 
 // A node is taken for dead although it lives: somebody deleted the file by which it shows that it does.
 
@@ -53,7 +53,8 @@ test('it registers anew also when it comes back in the middle of its own recover
   await stopAndForget(stage, zombie)
   await other.tells('stoppedAt')
   zombie.kill('SIGCONT')
-  await zombie.tells('warned')
+  const proof = await proofOfLife(stage, zombie)
+  await vi.waitFor(() => expect(existsSync(proof)).toBe(true), PATIENCE)
   other.kill('SIGCONT')
   await other.tells('recovered')
   stage.letGo('a')
@@ -75,5 +76,9 @@ async function takenForDead(stage: Stage): Promise<Script> {
 
 async function stopAndForget(stage: Stage, node: Script): Promise<void> {
   node.kill('SIGSTOP')
-  rmSync(`${stage.file}-node-${await node.tells<string>('nodeId')}`)
+  rmSync(await proofOfLife(stage, node))
+}
+
+async function proofOfLife(stage: Stage, node: Script): Promise<string> {
+  return `${stage.file}-node-${await node.tells<string>('nodeId')}`
 }

@@ -13,7 +13,7 @@ export interface Migration {
 const MIGRATIONS: readonly Migration[] = [kernel]
 
 /** `Pawl` in ASCII: tells our files from anybody else's. */
-export const APPLICATION_ID = 0x5061776c
+const APPLICATION_ID = 0x5061776c
 
 const CREATE_MIGRATIONS = `
 create table if not exists pawl_migrations (
@@ -27,7 +27,7 @@ const SELECT_APPLIED = 'select version, name, checksum from pawl_migrations orde
 
 const INSERT_APPLIED = 'insert into pawl_migrations (version, name, checksum, applied_at) values (?, ?, ?, ?)'
 
-export function checksumOf(migration: Migration): string {
+function checksumOf(migration: Migration): string {
   return createHash('sha256').update(`${migration.version} ${migration.name}\n${migration.sql}`).digest('hex')
 }
 
