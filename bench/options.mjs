@@ -15,7 +15,7 @@ export const USAGE = `Usage: npm run bench -- [options]
  * steadier median than a few long ones, because other work rarely slows down half of them.
  */
 const FULL = {
-  drain: { concurrent: { portions: 20, jobs: 5_000 }, oneByOne: { portions: 20, jobs: 400 } },
+  drain: { concurrent: { portions: 20, jobs: 5_000 }, oneByOne: { portions: 40, jobs: 200 } },
   enqueue: {
     concurrent: { portions: 20, jobs: 5_000 },
     oneByOne: { portions: 60, jobs: 100 },
@@ -27,8 +27,8 @@ const FULL = {
     finished: 1_000_000,
     queued: 1_000_000,
     concurrent: { portions: 12, jobs: 2_000 },
-    oneByOne: { portions: 12, jobs: 200 },
-    starts: 9,
+    oneByOne: { portions: 30, jobs: 60 },
+    starts: 15,
   },
   memory: { jobs: 1_000_000, samples: 40 },
 }

@@ -166,7 +166,7 @@ export class Executor {
       if (rest !== EMPTY_REPORT)
         await this.#parts.store.recordReports([{ claim: job.claim, report: rest }], clock.now())
       await written
-      if (end !== 'invalid-params' && end.kind !== 'threw') this.#reportLate(execution, end)
+      if (end !== 'invalid-params' && !answersAbort(end)) this.#reportLate(execution, end)
       return
     }
     // A body that blocked the event loop past its deadline ends before the timer could fire. Its time was up all the same.
@@ -265,6 +265,13 @@ export class Executor {
     await mkdir(logDirectory, { recursive: true, mode: 0o700 })
     return join(logDirectory, `${job.claim.runId}.log`)
   }
+}
+
+/** It threw because its signal fired: that is how a body obeys, not a late end. */
+function answersAbort(end: BodyEnd): boolean {
+  if (end.kind !== 'threw') return false
+  const name = end.error instanceof Error ? end.error.name : null
+  return name === 'AbortError' || name === 'TimeoutError'
 }
 
 /** A body that returned while a follow-up it asked for was being checked: refused, it has failed. */

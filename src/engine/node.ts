@@ -202,12 +202,19 @@ export class SchedulerNode {
   }
 
   async #lookForDead(): Promise<void> {
-    if ((await this.#life?.beat()) === 'lost') {
-      this.#parts.logger.warn({ node: this.nodeId }, 'The proof that this node lives was lost; it registers anew')
-      await this.#register()
-    }
+    await this.#life?.beat()
+    await this.#registerAnewIfTakenForDead()
     await this.#recovery.recoverDeadNodes()
     await this.#carryOutCancelWishes()
+  }
+
+  /** Somebody took us for dead, which only the loss of our proof of life can have caused. We may not claim until then. */
+  async #registerAnewIfTakenForDead(): Promise<void> {
+    const nodes = await this.#parts.store.listNodes()
+    if (nodes.some(({ nodeId }) => nodeId === this.nodeId)) return
+    this.#parts.logger.warn({ node: this.nodeId }, 'This node was taken for dead; it registers anew')
+    await this.#register()
+    this.#dispatcher.wake()
   }
 
   async #endStrays(): Promise<void> {

@@ -259,7 +259,7 @@ export class Scheduler {
     return this.#call(() => history.findRunOfJob(this.#context, jobId))
   }
 
-  /** Newest first. */
+  /** Newest first; with the status QUEUED, in the order of the queue. */
   listJobs(options?: Parameters<typeof history.listJobs>[1]): ReturnType<typeof history.listJobs> {
     return this.#call(() => history.listJobs(this.#context, options))
   }

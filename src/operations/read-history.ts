@@ -96,7 +96,7 @@ export async function readLogs(
 }
 
 function readPage({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): { limit: number; cursor: string | null } {
-  if (cursor !== null && !/^\d{1,16}(\.\d{1,16})?$/.test(cursor))
+  if (cursor !== null && !/^-?\d{1,16}(:-?\d{1,16}){0,3}$/.test(cursor))
     throw invalid('cursor', 'the `nextCursor` of a page before', cursor)
   return { limit: readWhole(limit, 1, PAGE_MAX, 'limit'), cursor }
 }

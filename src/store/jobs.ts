@@ -84,7 +84,7 @@ export interface JobFilter {
   readonly status?: JobStatus
   readonly type?: string
   readonly limit: number
-  /** Null or absent: from the newest on. */
+  /** Null or absent: from the first on. */
   readonly cursor?: string | null
 }
 
@@ -148,7 +148,7 @@ export interface JobStore {
   /** Of the given chains, those that are settled. */
   findChainEnds(chainIds: readonly string[]): Promise<readonly ChainEnd[]>
 
-  /** Newest first. */
+  /** Newest first; with the status QUEUED, in the order of the queue. */
   listJobs(filter: JobFilter, now: number): Promise<Page<Job>>
 
   /** QUEUED Jobs in the order of the queue, from its head. */

@@ -78,7 +78,7 @@ export interface MaintenanceStore {
 
   /** Removes settled chains with all that belongs to them, page by page. Idempotency keys stay. */
   pruneChains(request: PruneRequest): Promise<PrunePage>
-  /** Removes event rows older than this instant, at most `limit`. Returns how many were removed. */
+  /** Removes event rows older than this instant, at most `limit`. The newest row stays. Returns how many were removed. */
   pruneEvents(before: number, limit: number): Promise<number>
 
   /** Writes a consistent copy of the whole store to a new file, while work goes on. */

@@ -28,8 +28,10 @@ const plain = defineJob({ type: 'plain', run: ({ params }) => params })
 
 const silent = defineJob({ type: 'silent', params: z.string(), run: () => {} })
 
-/** Never called: only the compiler reads it. */
-function typesOnly(_: (scheduler: Scheduler) => unknown): void {}
+/** Calls nothing: only the compiler reads what it is given. */
+function typesOnly(code: (scheduler: Scheduler) => unknown): void {
+  expectTypeOf(code).toBeFunction()
+}
 
 describe('params', () => {
   test('are what the schema takes; the handler gets what it returns', () => {
@@ -176,9 +178,9 @@ describe('results', () => {
         expectTypeOf(settled.result).toEqualTypeOf<{ file: string; words: number }>()
         expectTypeOf(settled.error).toEqualTypeOf<null>()
         // @ts-expect-error there is no such field
-        settled.result.pages
+        void settled.result.pages
         // @ts-expect-error words is a number
-        settled.result.words.toUpperCase()
+        void settled.result.words.toUpperCase()
       } else {
         expectTypeOf(settled.result).toEqualTypeOf<null>()
         expectTypeOf(settled.error).toEqualTypeOf<string | null>()

@@ -266,7 +266,33 @@ describe('a retry by hand', () => {
     await stage.runUntilIdle()
 
     expect(flaky.pauses()).toEqual([4])
-    expect((await scheduler.getChain(handle.jobId)).items).toHaveLength(2)
+    const { items } = await scheduler.getChain(handle.jobId)
+    expect(items).toHaveLength(2)
+    expect(items[1]).toMatchObject({ runAt: stage.clock.now(), startedAt: stage.clock.now() })
+  })
+
+  test('makes a retry due that also waits for the body of its predecessor: it starts when that has ended', async () => {
+    const gate = newGate()
+    const stubborn = defineJob({
+      type: 'stubborn',
+      timeoutMs: 1000,
+      run: ({ attempt }) => (attempt === 1 ? gate.passed : undefined),
+    })
+    await using stage = await openTestScheduler({ jobs: [stubborn], concurrency: 2 })
+    const { scheduler } = stage
+    const handle = await scheduler.enqueue(stubborn, null)
+    await stage.advance('2s')
+    expect(await scheduler.retry(handle.jobId)).toMatchObject({ kind: 'made-due' })
+    await stage.advance('1s')
+    const [waiting] = await scheduler.listQueue()
+    expect(waiting).toMatchObject({ hold: 'predecessor' })
+
+    gate.open()
+    await stage.runUntilIdle()
+    expect(await scheduler.getJob(waiting?.jobId ?? '')).toMatchObject({
+      outcome: 'COMPLETED',
+      startedAt: stage.clock.now(),
+    })
   })
 
   test('of an earlier attempt is refused and names the last', async () => {

@@ -1,6 +1,7 @@
 // A Job inside your own transaction: it exists if and only if you commit. Your rows and your Jobs cannot disagree.
 import { defineJob, openScheduler, type Scheduler } from 'pawl'
 import { type BetterSqlite3, sqlite } from 'pawl/sqlite'
+import { onFaultPoint } from 'pawl/testing'
 import { describe, expect, type TestContext, test } from 'vitest'
 import { z } from 'zod'
 import { type Handle, newDatabasePath, openHandle, refusalOf } from './stage.ts'
@@ -107,6 +108,39 @@ describe('enqueueSync', () => {
 
     expect(usersIn(database)).toEqual([{ name: 'ada' }])
     expect(await jobsOf(scheduler)).toEqual([{ to: 'ada' }, { to: 'holder' }])
+    database.close()
+  })
+
+  test('that fails half-way leaves nothing behind in a transaction that goes on', async () => {
+    const path = newDatabasePath()
+    await using scheduler = await openMail(path)
+    const database = openShared(path, openHandle)
+    database.exec('begin immediate')
+    database.prepare('insert into users values (?)').run('ada')
+
+    // Fails before its second statement, then before its third, …, until one goes through.
+    let failures = 0
+    for (let statements = 1; ; statements++) {
+      let executed = 0
+      onFaultPoint(() => {
+        if (++executed > statements) throw new Error('half-way')
+      })
+      try {
+        scheduler.enqueueSync(database, mail, { to: `user ${statements}` }, { businessKey: 'b', idempotencyKey: 'i' })
+        break
+      } catch (error) {
+        expect((error as Error).message).toBe('half-way')
+        failures++
+      } finally {
+        onFaultPoint(null)
+      }
+    }
+    database.exec('commit')
+
+    expect(failures).toBeGreaterThan(2)
+    expect(usersIn(database)).toEqual([{ name: 'ada' }])
+    expect(await jobsOf(scheduler)).toEqual([{ to: `user ${failures + 1}` }])
+    expect(await scheduler.listQueue()).toHaveLength(1)
     database.close()
   })
 

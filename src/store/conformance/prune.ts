@@ -120,17 +120,19 @@ export function testPrune({ test }: Kit): void {
     assertSame(await stage.cancel(job.claim.jobId), { kind: 'not-found' })
   })
 
-  test('event rows go by age, as many as asked, and their numbers are not used again', async (stage) => {
+  test('event rows go by age, as many as asked; the newest stays, so that no number is used again', async (stage) => {
     for (const now of [NOW, NOW + 1, NOW + 2, NOW + HOUR]) await stage.enqueue([newJob()], now)
     const rows = await stage.store.readEvents(0, 10)
     assert.equal(await stage.store.pruneEvents(NOW + HOUR, 2), 2)
     assertSame(await stage.store.readEvents(0, 10), rows.slice(2))
     assert.equal(await stage.store.pruneEvents(NOW + HOUR, 10), 1)
     assertSame(await stage.store.readEvents(0, 10), rows.slice(3))
+    assert.equal(await stage.store.pruneEvents(NOW + 2 * HOUR, 10), 0)
+    await stage.enqueue([newJob()], NOW + HOUR)
     assert.equal(await stage.store.pruneEvents(NOW + 2 * HOUR, 10), 1)
-    await stage.enqueue([newJob()])
-    const [next] = await stage.store.readEvents(0, 10)
-    assert.ok(next && next.seq > (rows.at(-1)?.seq ?? 0))
+    const [newest, ...others] = await stage.store.readEvents(0, 10)
+    assert.deepEqual(others, [])
+    assert.ok(newest && newest.seq > (rows.at(-1)?.seq ?? 0))
   })
 }
 

@@ -28,6 +28,12 @@ export class Connection {
     return Number(this.#prepare(sql).run(...values).lastInsertRowid)
   }
 
+  /** Runs a statement that writes at most one row and returns it. */
+  runReturning<Row extends SqlRow>(sql: string, ...values: SqlValue[]): Row | undefined {
+    passFaultPoint('store:statement')
+    return this.#prepare(sql).get(...values) as Row | undefined
+  }
+
   get<Row extends SqlRow>(sql: string, ...values: SqlValue[]): Row | undefined {
     return this.#prepare(sql).get(...values) as Row | undefined
   }

@@ -12,9 +12,13 @@ export const JOB_COLUMNS = `
   j.cancel_reason, j.name, j.tags, j.created_by, j.business_key, j.idempotency_key, j.params,
   q.seq as queued, q.awaits_predecessor, r.status as run_status, r.started_at, r.finished_at`
 
+/** The row in the queue that belongs to the Job `j`: found by its place, which is the same in both. */
+export const IN_QUEUE =
+  'q.priority = j.priority and q.position = j.position and q.created_at = j.created_at and q.seq = j.seq'
+
 export const FROM_JOBS = `
 from pawl_jobs j
-left join pawl_queue q on q.seq = j.seq
+left join pawl_queue q on ${IN_QUEUE}
 left join pawl_runs r on r.seq = j.seq`
 
 export interface JobRow extends SqlRow {

@@ -29,7 +29,12 @@ export class Interned {
   }
 }
 
-const SELECT_HIGHEST_QUEUED = 'select max(position) as highest from pawl_queue where priority = ?'
+const SELECT_HIGHEST_QUEUED = `
+select position as highest
+from pawl_queue
+where priority = ?
+order by position desc
+limit 1`
 
 // As many rows as bodies execute right now.
 const SELECT_HIGHEST_RUNNING = 'select max(position) as highest from pawl_occupancies where priority = ?'
@@ -38,7 +43,7 @@ const SELECT_HIGHEST_RUNNING = 'select max(position) as highest from pawl_occupa
 const SELECT_LAST_SEQ = `
 select max(
   coalesce((select max(seq) from pawl_jobs), 0),
-  coalesce((select value from pawl_counters where name = 'last_pruned_seq'), 0)
+  coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
 ) as last`
 
 /** One write transaction under way: what its statements need to share. */

@@ -17,7 +17,7 @@ create table pawl_limits (
   max integer not null check (max >= 0)
 ) strict, without rowid;
 
--- Numbers that must survive what they were read from: 'last_pruned_seq', below which no Job's number is given again.
+-- Numbers that must survive what they were read from: 'last_pruned_job', so that its number is never given again.
 create table pawl_counters (
   name text primary key,
   value integer not null
@@ -72,24 +72,25 @@ create unique index pawl_jobs_retry_of on pawl_jobs (retry_of) where retry_of is
 create index pawl_jobs_cancelled on pawl_jobs (seq) where cancelled_at is not null;
 create index pawl_jobs_chain on pawl_jobs (chain_id, attempt) where chain_id is not null;
 
--- The queue: one narrow row per QUEUED Job, gone when it starts.
+-- The queue: one narrow row per QUEUED Job, gone when it starts. It is stored in its own order. Priority, position and
+-- created_at are those of the Job, so that its row here is found by them.
 create table pawl_queue (
-  seq integer primary key references pawl_jobs,
+  priority integer not null,
+  position integer not null,
+  created_at integer not null,
+  -- No foreign key: checking it would need one more index, and pruning touches no Job that is queued.
+  seq integer not null,
   lane_id integer not null references pawl_lanes,
   -- 1: nothing but limits keeps it from starting.
   ready integer not null,
   -- 1: a body of an earlier attempt has not ended yet.
   awaits_predecessor integer not null,
-  priority integer not null,
-  position integer not null,
   run_at integer not null,
-  created_at integer not null
-) strict;
+  primary key (priority desc, position, created_at, seq)
+) strict, without rowid;
 
 -- The heads of the queue: each lane in order, without what is delayed or waiting.
 create index pawl_queue_ready on pawl_queue (lane_id, priority desc, position, created_at) where ready = 1;
--- The whole queue in order, for new positions and moves.
-create index pawl_queue_order on pawl_queue (priority desc, position, created_at);
 create index pawl_queue_due on pawl_queue (run_at) where ready = 0 and awaits_predecessor = 0;
 
 create table pawl_nodes (
@@ -131,7 +132,7 @@ create table pawl_runs (
 ) strict;
 
 create index pawl_runs_started on pawl_runs (started_at, seq);
-create index pawl_runs_retried on pawl_runs (seq) where will_retry = 1;
+create index pawl_runs_retried on pawl_runs (will_retry) where will_retry = 1;
 
 -- Bodies that execute right now, and on which node: as many rows as bodies.
 create table pawl_occupancies (
@@ -167,7 +168,7 @@ create table pawl_idempotency_keys (
 
 -- One row per commit. Transitions are stored as groups [event, at, outcome, reason, [seq of the Job, …], …].
 create table pawl_events (
-  seq integer primary key autoincrement,
+  seq integer primary key,
   at integer not null,
   transitions text not null
 ) strict;
@@ -192,7 +193,7 @@ select j.job_id, l.type as job_type, j.name,
 from pawl_jobs j
 join pawl_lanes l using (lane_id)
 join pawl_policies p using (policy_id)
-left join pawl_queue q using (seq)
+left join pawl_queue q using (priority, position, created_at, seq)
 left join pawl_runs r using (seq);
 
 create view pawl_runs_readable as

@@ -16,7 +16,7 @@ interface CancelRequest {
 }
 
 // 1 row: it will never start.
-const LEAVE_QUEUE = 'delete from pawl_queue where seq = ?'
+const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
 
 const MARK_CANCELLED = `
 update pawl_jobs
@@ -50,7 +50,7 @@ export function cancelJob(transaction: Transaction, request: CancelRequest): Can
 }
 
 function cancelQueued(transaction: Transaction, job: JobRow, { mode, reason, now }: CancelRequest): CancelResult {
-  transaction.connection.run(LEAVE_QUEUE, job.seq)
+  transaction.connection.run(LEAVE_QUEUE, job.priority, job.position, job.created_at, job.seq)
   transaction.connection.run(MARK_CANCELLED, now, now, mode, reason, job.seq)
   // While the body of an earlier attempt executes, the key stays with its occupancy.
   if (job.business_key !== null && job.awaits_predecessor === 0) {
@@ -61,7 +61,7 @@ function cancelQueued(transaction: Transaction, job: JobRow, { mode, reason, now
 }
 
 function wishCancel(transaction: Transaction, job: JobRow, { mode, reason, now }: CancelRequest): CancelResult {
-  const row = transaction.connection.get<{ cancel_mode: CancelMode }>(WISH_CANCEL, now, mode, reason, job.seq)
+  const row = transaction.connection.runReturning<{ cancel_mode: CancelMode }>(WISH_CANCEL, now, mode, reason, job.seq)
   const runId = findRunIdOf(transaction.connection, job.seq)
   noteTransition(transaction, job, { kind: 'job.cancel-requested', status: 'RUNNING', runId, at: now })
   return { kind: 'requested', jobId: job.job_id, mode: row?.cancel_mode ?? mode }

@@ -14,8 +14,8 @@ const PROMOTE_MAX = 1_000
 const PROMOTE_DUE = `
 update pawl_queue
 set ready = 1
-where seq in (
-  select seq
+where (priority, position, created_at, seq) in (
+  select priority, position, created_at, seq
   from pawl_queue
   where ready = 0 and awaits_predecessor = 0 and run_at <= ?
   order by run_at
@@ -63,13 +63,13 @@ from json_each(?)`
 
 const INSERT_OCCUPANCIES = `
 insert into pawl_occupancies (seq, node_seq, lane_id, priority, position)
-select seq, ?, lane_id, priority, position
-from pawl_queue
-where seq in (select value from json_each(?))`
+select value ->> 0, ?, value ->> 2, value ->> 3, value ->> 4
+from json_each(?)`
 
+// As many rows as were picked: inside the write lock nobody else can have taken one.
 const LEAVE_QUEUE = `
 delete from pawl_queue
-where seq in (select value from json_each(?))`
+where (priority, position, created_at, seq) in (select value ->> 3, value ->> 4, value ->> 5, value ->> 0 from json_each(?))`
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): ClaimedJob[] {
   transaction.connection.run(PROMOTE_DUE, request.now)
@@ -77,19 +77,36 @@ export function claimJobs(transaction: Transaction, request: ClaimRequest): Clai
   if (lanes.length === 0) return []
   const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
   if (nodeSeq === null) return []
-  const claimed = pickInOrder(transaction, request, lanes).map(({ lane, row }) =>
-    toClaimedJob(transaction, request, lane, row),
-  )
-  if (claimed.length > 0) startJobs(transaction, nodeSeq, request.now, claimed)
+  const picked = pickInOrder(transaction, request, lanes)
+  const claimed = picked.map(({ lane, row }) => toClaimedJob(transaction, request, lane, row))
+  if (claimed.length > 0) startJobs(transaction, nodeSeq, request.now, picked, claimed)
   return claimed
 }
 
-function startJobs({ connection }: Transaction, nodeSeq: number, now: number, claimed: readonly ClaimedJob[]): void {
-  const seqs = JSON.stringify(claimed.map(({ claim }) => claim.ref))
-  const runs = JSON.stringify(claimed.map(({ claim }) => [claim.ref, claim.runId]))
-  connection.run(INSERT_RUNS, nodeSeq, now, runs)
-  connection.run(INSERT_OCCUPANCIES, nodeSeq, seqs)
-  connection.run(LEAVE_QUEUE, seqs)
+function startJobs(
+  { connection }: Transaction,
+  nodeSeq: number,
+  now: number,
+  picked: readonly Picked[],
+  claimed: readonly ClaimedJob[],
+): void {
+  const rows = picked.map(({ lane, row }, index) => [
+    row.seq,
+    claimed[index]?.claim.runId,
+    lane.laneId,
+    row.priority,
+    row.position,
+    row.created_at,
+  ])
+  const text = JSON.stringify(rows)
+  connection.run(INSERT_RUNS, nodeSeq, now, text)
+  connection.run(INSERT_OCCUPANCIES, nodeSeq, text)
+  connection.run(LEAVE_QUEUE, text)
+}
+
+interface Picked {
+  readonly lane: Lane
+  readonly row: HeadRow
 }
 
 /** With several lanes only some Jobs of each are taken, so each is read in small pages. */
@@ -100,31 +117,32 @@ class LaneSource {
   readonly lane: Lane
   readonly #transaction: Transaction
   readonly #pageSize: number
-  #page: HeadRow[] = []
+  #page: readonly HeadRow[] = []
   #next = 0
   #taken = 0
+  #isLastPage = false
 
   constructor(transaction: Transaction, lane: Lane, pageSize: number) {
     this.#transaction = transaction
     this.lane = lane
     this.#pageSize = pageSize
-    this.#readPage()
   }
 
+  /** The first Job that has not been taken. Reads only when somebody asks for one that is not there. */
   get head(): HeadRow | undefined {
+    if (this.#next === this.#page.length && !this.#isLastPage) this.#readPage()
     return this.#page[this.#next]
   }
 
   take(): HeadRow {
-    const row = this.#page[this.#next] as HeadRow
-    this.#next++
     this.#taken++
-    if (this.#next === this.#page.length && this.#page.length === this.#pageSize) this.#readPage()
-    return row
+    return this.#page[this.#next++] as HeadRow
   }
 
   #readPage(): void {
-    this.#page = this.#transaction.connection.all<HeadRow>(SELECT_HEADS, this.lane.laneId, this.#pageSize, this.#taken)
+    const { connection } = this.#transaction
+    this.#page = connection.all<HeadRow>(SELECT_HEADS, this.lane.laneId, this.#pageSize, this.#taken)
+    this.#isLastPage = this.#page.length < this.#pageSize
     this.#next = 0
   }
 }
@@ -142,18 +160,14 @@ function readyLanes(transaction: Transaction, request: ClaimRequest): Lane[] {
 }
 
 /** Merges the heads of the lanes, as far as the limits leave permits. */
-function pickInOrder(
-  transaction: Transaction,
-  request: ClaimRequest,
-  lanes: readonly Lane[],
-): { lane: Lane; row: HeadRow }[] {
+function pickInOrder(transaction: Transaction, request: ClaimRequest, lanes: readonly Lane[]): Picked[] {
   const permits = new Permits(transaction, lanes)
   const typeRoom = new Map(request.types)
   const hasRoom = (lane: Lane): boolean => (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane)
   const open = lanes.filter(hasRoom)
   const pageSize = open.length === 1 ? request.limit : Math.min(request.limit, MERGE_PAGE)
   let sources = open.map((lane) => new LaneSource(transaction, lane, pageSize))
-  const picked: { lane: Lane; row: HeadRow }[] = []
+  const picked: Picked[] = []
   while (picked.length < request.limit) {
     sources = sources.filter(({ head, lane }) => head !== undefined && hasRoom(lane))
     const best = firstInOrder(sources)

@@ -2,7 +2,7 @@ import type { Outcome } from '../../../domain/run.ts'
 import type { Damage, DamagedJob } from '../../../store/maintenance.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
-import { countsOf, FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
+import { countsOf, FROM_JOBS, IN_QUEUE, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Interned, Transaction } from '../transaction.ts'
 import { releaseBusinessKey } from './finish.ts'
 import { isChainOccupied } from './history.ts'
@@ -30,9 +30,12 @@ select ${DAMAGED_COLUMNS}
 from (select seq from pawl_jobs order by seq desc limit ${ROWS_LOOKED_AT}) as latest
 join pawl_jobs j on j.seq = latest.seq
 where j.cancelled_at is null
-  and not exists (select 1 from pawl_queue q where q.seq = j.seq)
+  and not exists (select 1 from pawl_queue q where ${IN_QUEUE})
   and not exists (select 1 from pawl_runs r where r.seq = j.seq)
-union
+limit ?`
+
+// As many rows as bodies execute right now.
+const SELECT_RUN_MISSING_OF_OCCUPANCY = `
 select ${DAMAGED_COLUMNS}
 from pawl_occupancies o
 join pawl_jobs j on j.seq = o.seq
@@ -50,7 +53,13 @@ limit ?`
 
 const SELECT_RETRY_MISSING = `
 select ${DAMAGED_COLUMNS}
-from (select seq from pawl_runs where will_retry = 1 order by seq desc limit ${ROWS_LOOKED_AT}) as retried
+from (
+  select seq
+  from pawl_runs
+  where will_retry = 1
+  order by seq desc
+  limit ${ROWS_LOOKED_AT}
+) as retried
 join pawl_jobs j on j.seq = retried.seq
 where not exists (select 1 from pawl_jobs next where next.retry_of = j.job_id)
 limit ?`
@@ -61,10 +70,13 @@ export function findDamage(connection: Connection, interned: Interned, limit: nu
     policy: policyById(connection, interned, row.policy_id),
     counts: countsOf(row),
   })
+  const runMissing = new Map(
+    [SELECT_RUN_MISSING, SELECT_RUN_MISSING_OF_OCCUPANCY]
+      .flatMap((sql) => connection.all<DamagedRow>(sql, limit))
+      .map((row) => [row.job_id, toDamaged(row)]),
+  )
   return [
-    ...connection
-      .all<DamagedRow>(SELECT_RUN_MISSING, limit)
-      .map((row): Damage => ({ kind: 'run-missing', job: toDamaged(row) })),
+    ...[...runMissing.values()].map((job): Damage => ({ kind: 'run-missing', job })),
     ...connection
       .all<ClaimedRow>(SELECT_OCCUPANCY_MISSING, limit)
       .map((row): Damage => ({ kind: 'occupancy-missing', job: toClaimedJob(row, connection, interned) })),

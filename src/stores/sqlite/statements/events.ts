@@ -143,16 +143,16 @@ function statusAfter(kind: TransitionKind, reason: Transition['reason']): Transi
   }
 }
 
-// The sequence outlives the rows, so that a pruned table does not begin again at 1.
-const SELECT_LAST_SEQ = "select seq from sqlite_sequence where name = 'pawl_events'"
+const SELECT_LAST_SEQ = 'select max(seq) as last from pawl_events'
 
 export function lastEventSeq(connection: Connection): number {
-  return connection.get<{ seq: number }>(SELECT_LAST_SEQ)?.seq ?? 0
+  return connection.get<{ last: number | null }>(SELECT_LAST_SEQ)?.last ?? 0
 }
 
+// The newest row stays, however old it is: the next one's number follows from it.
 const DELETE_EVENTS = `
 delete from pawl_events
-where seq in (select seq from pawl_events where at < ? order by seq limit ?)`
+where seq in (select seq from pawl_events where at < ?1 and seq < (select max(seq) from pawl_events) order by seq limit ?2)`
 
 export function pruneEvents(transaction: Transaction, before: number, limit: number): number {
   return transaction.connection.run(DELETE_EVENTS, before, limit)

@@ -1,10 +1,21 @@
 import { type Chain, chainOutcome } from '../../../domain/chain.ts'
 import type { Job, JobStatus } from '../../../domain/job.ts'
+import { invalid } from '../../../domain/options.ts'
 import type { FailureReason, LogLine, Run } from '../../../domain/run.ts'
 import type { ChainEnd, JobFilter, Page } from '../../../store/jobs.ts'
 import type { RunFilter } from '../../../store/runs.ts'
 import type { Connection, SqlRow, SqlValue } from '../connection.ts'
-import { FROM_JOBS, JOB_COLUMNS, type JobRow, RUN_COLUMNS, type RunRow, statusOf, toJob, toRun } from '../rows.ts'
+import {
+  FROM_JOBS,
+  IN_QUEUE,
+  JOB_COLUMNS,
+  type JobRow,
+  RUN_COLUMNS,
+  type RunRow,
+  statusOf,
+  toJob,
+  toRun,
+} from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 
 const SELECT_JOB = `
@@ -132,23 +143,20 @@ export function findRun(
 }
 
 /** Each status is listed from the table that holds it, so that none is looked for among the others. */
-const JOBS_BY_STATUS: Readonly<Record<JobStatus | 'ANY', { from: string; seq: string; condition: string | null }>> = {
+const JOBS_BY_STATUS: Readonly<
+  Record<Exclude<JobStatus, 'QUEUED'> | 'ANY', { from: string; seq: string; condition: string | null }>
+> = {
   ANY: { from: FROM_JOBS, seq: 'j.seq', condition: null },
-  QUEUED: {
-    from: 'from pawl_queue q join pawl_jobs j on j.seq = q.seq left join pawl_runs r on r.seq = q.seq',
-    seq: 'q.seq',
-    condition: null,
-  },
   RUNNING: {
     from: `from pawl_occupancies o
       join pawl_runs r on r.seq = o.seq
       join pawl_jobs j on j.seq = o.seq
-      left join pawl_queue q on q.seq = o.seq`,
+      left join pawl_queue q on ${IN_QUEUE}`,
     seq: 'o.seq',
     condition: 'r.status is null',
   },
   FINISHED: {
-    from: 'from pawl_runs r join pawl_jobs j on j.seq = r.seq left join pawl_queue q on q.seq = r.seq',
+    from: `from pawl_runs r join pawl_jobs j on j.seq = r.seq left join pawl_queue q on ${IN_QUEUE}`,
     seq: 'r.seq',
     condition: 'r.status is not null and j.cancelled_at is null',
   },
@@ -156,12 +164,13 @@ const JOBS_BY_STATUS: Readonly<Record<JobStatus | 'ANY', { from: string; seq: st
 }
 
 export function listJobs(connection: Connection, interned: Interned, filter: JobFilter, now: number): Page<Job> {
+  if (filter.status === 'QUEUED') return listQueuedJobs(connection, interned, filter, now)
   const { from, seq, condition } = JOBS_BY_STATUS[filter.status ?? 'ANY']
   const conditions = condition === null ? [] : [condition]
   const values: SqlValue[] = []
   if (filter.cursor != null) {
     conditions.push(`${seq} < ?`)
-    values.push(Number(filter.cursor))
+    values.push(...readCursor(filter.cursor, 1))
   }
   if (filter.type !== undefined) {
     conditions.push('j.lane_id in (select lane_id from pawl_lanes where type = ?)')
@@ -174,13 +183,51 @@ export function listJobs(connection: Connection, interned: Interned, filter: Job
   return { items, nextCursor: rows.length === filter.limit ? String(rows[rows.length - 1]?.seq) : null }
 }
 
-/** Newest start first. A cursor names the last start and Job of the page before: `<started_at>.<seq>`. */
+const FROM_QUEUE = `
+from pawl_queue q
+join pawl_jobs j on j.seq = q.seq
+left join pawl_runs r on r.seq = q.seq`
+
+const OF_TYPE = 'j.lane_id in (select lane_id from pawl_lanes where type = ?)'
+
+/** QUEUED Jobs in the order of the queue. A cursor names the place of the last one of the page before. */
+function listQueuedJobs(connection: Connection, interned: Interned, filter: JobFilter, now: number): Page<Job> {
+  const { type, limit, cursor } = filter
+  const select = (condition: string, order: string, values: SqlValue[], rest: number): JobRow[] => {
+    const ofType = type === undefined ? '' : `and ${OF_TYPE}`
+    const sql = `select ${JOB_COLUMNS} ${FROM_QUEUE} where ${condition} ${ofType} order by ${order} limit ?`
+    return connection.all<JobRow>(sql, ...values, ...(type === undefined ? [] : [type]), rest)
+  }
+  const order = 'q.priority desc, q.position, q.created_at, q.seq'
+  let rows: JobRow[]
+  if (cursor == null) rows = select('true', order, [], limit)
+  else {
+    // The rest of this priority, then those below it: each is one range of the queue.
+    const place = readCursor(cursor, 4)
+    rows = select('q.priority = ? and (q.position, q.created_at, q.seq) > (?, ?, ?)', order, place, limit)
+    if (rows.length < limit) rows.push(...select('q.priority < ?', order, place.slice(0, 1), limit - rows.length))
+  }
+  const last = rows[rows.length - 1]
+  const nextCursor =
+    rows.length === limit && last !== undefined
+      ? [last.priority, last.position, last.created_at, last.seq].join(':')
+      : null
+  return { items: rows.map((row) => toJob(row, connection, interned, now)), nextCursor }
+}
+
+function readCursor(cursor: string, parts: number): number[] {
+  const numbers = cursor.split(':').map(Number)
+  if (numbers.length === parts && numbers.every(Number.isSafeInteger)) return numbers
+  throw invalid('cursor', 'the `nextCursor` of a page of the same list', cursor)
+}
+
+/** Newest start first. A cursor names the last start and Job of the page before: `<started_at>:<seq>`. */
 export function listRuns(connection: Connection, interned: Interned, filter: RunFilter): Page<Run> {
   const conditions: string[] = []
   const values: SqlValue[] = []
   if (filter.cursor != null) {
     conditions.push('(r.started_at, r.seq) < (?, ?)')
-    values.push(...filter.cursor.split('.').map(Number))
+    values.push(...readCursor(filter.cursor, 2))
   }
   if (filter.status !== undefined) {
     conditions.push('r.status = ?')
@@ -194,7 +241,7 @@ export function listRuns(connection: Connection, interned: Interned, filter: Run
   const sql = `select ${RUN_COLUMNS} ${FROM_RUNS} ${where} order by r.started_at desc, r.seq desc limit ?`
   const rows = connection.all<RunRow>(sql, ...values, filter.limit)
   const last = rows[rows.length - 1]
-  const nextCursor = rows.length === filter.limit && last !== undefined ? `${last.started_at}.${last.seq}` : null
+  const nextCursor = rows.length === filter.limit && last !== undefined ? `${last.started_at}:${last.seq}` : null
   return { items: rows.map((row) => toRun(row, connection, interned)), nextCursor }
 }
 

@@ -8,22 +8,27 @@ import { laneById } from './interned.ts'
 
 interface PlaceRow extends SqlRow {
   seq: number
+  priority: number
   position: number
+  created_at: number
 }
 
 // The place is kept twice: in the queue, where it orders, and with the Job, where it stays for its retry.
-const PLACE_IN_QUEUE = 'update pawl_queue set priority = ?, position = ? where seq = ?'
+const PLACE_IN_QUEUE = `
+update pawl_queue
+set priority = ?, position = ?
+where priority = ? and position = ? and created_at = ? and seq = ?`
 const PLACE_JOB = 'update pawl_jobs set priority = ?, position = ? where seq = ?'
 
 const SELECT_FIRST = `
-select seq, position
+select seq, priority, position, created_at
 from pawl_queue
 where priority = ? and seq <> ?
 order by position
 limit 1`
 
 const SELECT_BEFORE = `
-select q.seq, q.position
+select q.seq, q.priority, q.position, q.created_at
 from pawl_queue q
 join pawl_jobs j on j.seq = q.seq
 where q.priority = ? and q.seq <> ? and q.position <= ? and (q.position, q.created_at, j.job_id) < (?, ?, ?)
@@ -31,7 +36,7 @@ order by q.position desc, q.created_at desc, j.job_id desc
 limit 1`
 
 const SELECT_FROM = `
-select q.seq, q.position
+select q.seq, q.priority, q.position, q.created_at
 from pawl_queue q
 join pawl_jobs j on j.seq = q.seq
 where q.priority = ? and q.seq <> ? and q.position >= ? and (q.position, q.created_at, j.job_id) >= (?, ?, ?)
@@ -72,7 +77,7 @@ export function reprioritiseJob(
 }
 
 function place(transaction: Transaction, job: JobRow, priority: number, position: number, now: number): MoveResult {
-  writePlace(transaction, job.seq, priority, position)
+  writePlace(transaction, job, priority, position)
   transaction.forgetPositions()
   transaction.note(job.seq, {
     kind: 'job.moved',
@@ -89,9 +94,9 @@ function place(transaction: Transaction, job: JobRow, priority: number, position
   return { kind: 'moved', priority, position }
 }
 
-function writePlace(transaction: Transaction, seq: number, priority: number, position: number): void {
-  transaction.connection.run(PLACE_IN_QUEUE, priority, position, seq)
-  transaction.connection.run(PLACE_JOB, priority, position, seq)
+function writePlace({ connection }: Transaction, from: PlaceRow | JobRow, priority: number, position: number): void {
+  connection.run(PLACE_IN_QUEUE, priority, position, from.priority, from.position, from.created_at, from.seq)
+  connection.run(PLACE_JOB, priority, position, from.seq)
 }
 
 function frontPosition(transaction: Transaction, job: JobRow): number {
@@ -154,7 +159,7 @@ function widen(
     const positions = spreadPositions(floor, neighbours.length + 1, ceiling)
     if (positions === null) continue
     neighbours.forEach((row, index) => {
-      writePlace(transaction, row.seq, priority, positions[index + 1] as number)
+      writePlace(transaction, row, priority, positions[index + 1] as number)
     })
     return positions[0] as number
   }

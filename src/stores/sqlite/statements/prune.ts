@@ -58,7 +58,7 @@ function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number
 // The highest number ever pruned, so that it is not given again.
 const REMEMBER_PRUNED = `
 insert into pawl_counters (name, value)
-select 'last_pruned_seq', max(seq) from (
+select 'last_pruned_job', max(seq) from (
   select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1
 )
 where true

@@ -37,7 +37,7 @@ export function insertRetry(
   place: RetryPlace,
 ): void {
   const { connection } = transaction
-  const row = connection.get<InsertedRetry>(
+  const row = connection.runReturning<InsertedRetry>(
     INSERT_RETRY,
     transaction.takeSeq(),
     order.jobId,
@@ -96,7 +96,8 @@ function noteQueued(
 const UNBLOCK_RETRY = `
 update pawl_queue
 set awaits_predecessor = 0, ready = (run_at <= ?)
-where awaits_predecessor = 1 and seq in (select seq from pawl_jobs where chain_id = ?)`
+where awaits_predecessor = 1
+  and (priority, position, created_at, seq) in (select priority, position, created_at, seq from pawl_jobs where chain_id = ?)`
 
 const HAS_LIVE_JOB = `
 select 1 as found
@@ -111,7 +112,10 @@ export function unblockRetry(transaction: Transaction, chainId: string, now: num
   return transaction.connection.get(HAS_LIVE_JOB, chainId) !== undefined
 }
 
-const MAKE_DUE_IN_QUEUE = 'update pawl_queue set run_at = ?, ready = (awaits_predecessor = 0) where seq = ?'
+const MAKE_DUE_IN_QUEUE = `
+update pawl_queue
+set run_at = ?, ready = (awaits_predecessor = 0)
+where priority = ? and position = ? and created_at = ? and seq = ?`
 const MAKE_DUE = 'update pawl_jobs set run_at = ? where seq = ?'
 
 export function retryByHand(
@@ -136,7 +140,7 @@ export function retryByHand(
 
 function makeDue(transaction: Transaction, job: JobRow, now: number): void {
   const runAt = Math.min(job.run_at, now)
-  transaction.connection.run(MAKE_DUE_IN_QUEUE, runAt, job.seq)
+  transaction.connection.run(MAKE_DUE_IN_QUEUE, runAt, job.priority, job.position, job.created_at, job.seq)
   transaction.connection.run(MAKE_DUE, runAt, job.seq)
   noteQueued(transaction, job.job_id, job, now)
 }
