@@ -53,7 +53,7 @@ export function testLists({ test }: Kit): void {
     await stage.cancel(cancelled)
     const list = async (filter: Partial<JobFilter>) =>
       (await readAll((cursor) => jobs(stage, { limit: 1, ...filter, cursor }))).map(({ jobId }) => jobId)
-    assertSame(await list({ status: 'QUEUED' }), [c, b, a])
+    assertSame(await list({ status: 'QUEUED' }), [a, b, c])
     assertSame(await list({ status: 'RUNNING' }), [running.claim.jobId])
     assertSame(await list({ status: 'FINISHED' }), [done.claim.jobId])
     assertSame(await list({ status: 'CANCELLED' }), [cancelled])

@@ -38,7 +38,9 @@ export function refuseForeignDatabase(connection: Connection, path: string): voi
 
 /** Throws when another program made this file. */
 export function refuseOtherPrograms(connection: Connection, path: string): 'ours' | 'empty' {
-  const { applicationId, tables } = look(connection)
+  // In this order: when another process migrates the file between the two looks, the second one finds that it is ours.
+  const tables = connection.get<{ n: number }>('select count(*) as n from sqlite_schema')?.n ?? 0
+  const applicationId = connection.get<{ application_id: number }>('pragma application_id')?.application_id ?? 0
   if (applicationId === APPLICATION_ID) return 'ours'
   if (applicationId === 0 && tables === 0) return 'empty'
   throw new PawlError(
@@ -47,18 +49,6 @@ export function refuseOtherPrograms(connection: Connection, path: string): 'ours
       `(application id ${applicationId}, ${tables} tables and indexes). It was left untouched; give Pawl a file of its own.`,
     { details: { path } },
   )
-}
-
-/** Both in one transaction: another process may migrate the file between two looks. */
-function look(connection: Connection): { applicationId: number; tables: number } {
-  connection.exec('savepoint pawl_look')
-  try {
-    const applicationId = connection.get<{ application_id: number }>('pragma application_id')?.application_id ?? 0
-    const tables = connection.get<{ n: number }>('select count(*) as n from sqlite_schema')?.n ?? 0
-    return { applicationId, tables }
-  } finally {
-    connection.exec('release pawl_look')
-  }
 }
 
 const HAS_MIGRATIONS = "select 1 as found from sqlite_schema where type = 'table' and name = 'pawl_migrations'"

@@ -221,6 +221,12 @@ function readCursor(cursor: string, parts: number): number[] {
   throw invalid('cursor', 'the `nextCursor` of a page of the same list', cursor)
 }
 
+// A cross join keeps this order of the tables: the Runs are read by their start, and none needs to be sorted.
+const FROM_RUNS_BY_START = `
+from pawl_runs r
+cross join pawl_jobs j on j.seq = r.seq
+cross join pawl_nodes n on n.node_seq = r.node_seq`
+
 /** Newest start first. A cursor names the last start and Job of the page before: `<started_at>:<seq>`. */
 export function listRuns(connection: Connection, interned: Interned, filter: RunFilter): Page<Run> {
   const conditions: string[] = []
@@ -238,7 +244,8 @@ export function listRuns(connection: Connection, interned: Interned, filter: Run
     values.push(filter.jobId)
   }
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  const sql = `select ${RUN_COLUMNS} ${FROM_RUNS} ${where} order by r.started_at desc, r.seq desc limit ?`
+  const from = filter.jobId === undefined ? FROM_RUNS_BY_START : FROM_RUNS
+  const sql = `select ${RUN_COLUMNS} ${from} ${where} order by r.started_at desc, r.seq desc limit ?`
   const rows = connection.all<RunRow>(sql, ...values, filter.limit)
   const last = rows[rows.length - 1]
   const nextCursor = rows.length === filter.limit && last !== undefined ? `${last.started_at}:${last.seq}` : null
