@@ -8,11 +8,14 @@ export type Duration = number | string
 export function toMs(duration: Duration): number {
   if (typeof duration === 'number') {
     if (Number.isFinite(duration) && duration >= 0) return duration
-  } else {
+  } else if (typeof duration === 'string') {
     const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*/g)]
     if (parts.length > 0 && parts.map(([text]) => text).join('') === duration) {
       return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS], 0)
     }
   }
-  throw new PawlError('invalid_option', `Expected a duration such as 500, '10s' or '1h 30m', got \`${duration}\`.`)
+  throw new PawlError(
+    'invalid_option',
+    `Expected a duration such as 500, '10s' or '1h 30m', got \`${String(duration)}\`.`,
+  )
 }

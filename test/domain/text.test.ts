@@ -77,8 +77,9 @@ describe('capText', () => {
 
   test('cuts what does not fit to at most `max` characters, says so, and keeps the beginning', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.integer({ min: 1, max: 30 }), (text, max) => {
-        const capped = capText(text, max)
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.integer({ min: 1, max: 30 }), (given, max) => {
+        const text = given.replaceAll('\u0000', '\ufffd')
+        const capped = capText(given, max)
         expect(capped.length).toBeLessThanOrEqual(max)
         if (text.length > max) {
           expect(capped.endsWith('…')).toBe(true)
@@ -87,6 +88,11 @@ describe('capText', () => {
         }
       }),
     )
+  })
+
+  test('shows U+0000, at which SQLite would end the text, as a character that can be kept', () => {
+    expect(capText('a\u0000b', 10)).toBe('a\ufffdb')
+    expect(capText('a\u0000bcd', 3)).toBe('a\ufffd…')
   })
 
   test('never leaves half of a surrogate pair', () => {

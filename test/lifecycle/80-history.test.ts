@@ -202,6 +202,30 @@ describe('backup', () => {
     expect((await restored.scheduler.getJob(waiting.jobId)).outcome).toBe('COMPLETED')
   })
 
+  test('can be made again and again while Jobs are accepted and executed', async () => {
+    const path = newDatabasePath()
+    await using scheduler = await openScheduler({ store: sqlite(path), jobs: [note], concurrency: 10 })
+    await scheduler.start()
+    const handles = await scheduler.enqueueMany(
+      Array.from({ length: 2000 }, () => ({ type: note, params: 'x'.repeat(500) })),
+    )
+    for (let copy = 1; copy <= 10; copy++) {
+      const [, { jobId }] = await Promise.all([
+        scheduler.backup(join(dirname(path), `copy-${copy}.db`)),
+        scheduler.enqueue(note, { copy }),
+      ])
+      handles.push(await scheduler.enqueue(note, { after: jobId }))
+    }
+    for (const handle of handles) await handle.settled()
+    for (let copy = 1; copy <= 10; copy++) {
+      const handle = openHandle(join(dirname(path), `copy-${copy}.db`))
+      expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+      expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
+      expect(handle.prepare('select count(*) >= 2000 as complete from pawl_jobs').get()).toEqual({ complete: 1 })
+      handle.close()
+    }
+  })
+
   test('of a database in memory is a file', async () => {
     const copy = newDatabasePath()
     await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [note] })

@@ -34,6 +34,7 @@ beforeAll(async () => {
   explained = withHandle(path, (handle) =>
     [...recording.executed]
       .filter(([sql]) => !/^\s*pragma/i.test(sql))
+      .flatMap(([sql, values]) => withOtherLimits(sql, values).map((variant) => [sql, variant] as const))
       .map(([sql, values]) => ({
         sql: oneLine(sql),
         plan: handle
@@ -43,6 +44,16 @@ beforeAll(async () => {
       })),
   )
 }, 60_000)
+
+/** SQLite looks at the limit when it makes its plan: a small one may lead it astray, a large one as well. */
+function withOtherLimits(sql: string, values: readonly unknown[]): (readonly unknown[])[] {
+  const placeholders = [...sql.matchAll(/(limit )?\?(\d*)/g)]
+  const index = placeholders.findIndex(([, isLimit]) => isLimit !== undefined)
+  if (index === -1) return [values]
+  const number = placeholders[index]?.[2]
+  const at = number === undefined || number === '' ? index : Number(number) - 1
+  return [1, 2, 10, 1000].map((limit) => values.with(at, limit))
+}
 
 // Everything that happens to Jobs, on some thousand of them: queued, delayed, finished, failed, with and without keys.
 async function liveAWholeLife(source: StoreSource, clock: SettableClock, path: string): Promise<void> {
@@ -320,7 +331,7 @@ describe('the statements', () => {
         .filter((step) => step.startsWith('SCAN ') && !isHarmlessScan(sql, step))
         .map((step) => `${step}\n    in: ${sql}`),
     )
-    expect(scans).toEqual([])
+    expect([...new Set(scans)]).toEqual([])
   })
 
   test('sort nothing but ties', () => {
@@ -331,7 +342,7 @@ describe('the statements', () => {
           .filter((step) => /USE TEMP B-TREE FOR (ORDER BY|GROUP BY|DISTINCT)/.test(step))
           .map((step) => `${step}\n    in: ${sql}`),
       )
-    expect(sorts).toEqual([])
+    expect([...new Set(sorts)]).toEqual([])
   })
 
   test('build no index of their own', () => {

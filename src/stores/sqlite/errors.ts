@@ -20,6 +20,11 @@ export function isBusy(error: unknown): boolean {
   return code === SQLITE.BUSY || code === SQLITE.LOCKED
 }
 
+/** The file does not even begin like a SQLite database. */
+export function isNotDatabase(error: unknown): boolean {
+  return primaryCode(error) === SQLITE.NOTADB
+}
+
 const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   [SQLITE.READONLY]: ['database_unavailable', 'cannot be written: it, or its folder, is read-only for this user'],
   [SQLITE.IOERR]: ['database_unavailable', 'could not be read or written: the operating system reported an I/O error'],

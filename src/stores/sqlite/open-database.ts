@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { PawlError } from '../../domain/errors.ts'
 import { Connection } from './connection.ts'
 import type { Driver } from './driver.ts'
-import { isBusy, translateError } from './errors.ts'
+import { isBusy, isNotDatabase, translateError } from './errors.ts'
 import { migrate, refuseForeignDatabase, refuseOtherPrograms } from './migrations/index.ts'
 import { createPrivateFile } from './private-file.ts'
 
@@ -36,20 +36,21 @@ export async function openDatabase(driver: Driver, path: string, durability: Dur
   }
 }
 
-/** Another program's file is refused without opening it for real, which could leave a log or a lock beside it. */
+/**
+ * Another program's file is refused without opening it for real, which could leave a log or a lock beside it. The look
+ * takes no locks, so it may find a page that is just being written; only what it says for certain counts.
+ */
 function peekForForeignDatabase(driver: Driver, path: string): void {
   if (statSync(path).size === 0) return
+  const handle = driver.peek(path)
+  if (handle === null) return
+  const connection = new Connection(driver, handle)
   try {
-    const handle = driver.peek(path)
-    if (handle === null) return
-    const connection = new Connection(driver, handle)
-    try {
-      refuseOtherPrograms(connection, path)
-    } finally {
-      connection.close()
-    }
+    refuseOtherPrograms(connection, path)
   } catch (error) {
-    throw translateError(error, path)
+    if (error instanceof PawlError || isNotDatabase(error)) throw translateError(error, path)
+  } finally {
+    connection.close()
   }
 }
 

@@ -223,7 +223,7 @@ function readCursor(cursor: string, parts: number): number[] {
 
 // A cross join keeps this order of the tables: the Runs are read by their start, and none needs to be sorted.
 const FROM_RUNS_BY_START = `
-from pawl_runs r
+from pawl_runs r indexed by pawl_runs_started
 cross join pawl_jobs j on j.seq = r.seq
 cross join pawl_nodes n on n.node_seq = r.node_seq`
 
