@@ -43,7 +43,7 @@ function cells({ name, ours, reference, ratio, spread, needs, passes }) {
     name,
     ours,
     reference,
-    ratio.toFixed(2),
+    ratio.toFixed(3),
     spread === null ? '' : `${spread[0].toFixed(2)}–${spread[1].toFixed(2)}`,
     needs === null ? '' : `${needs.kind === 'at-least' ? '≥' : '≤'} ${needs.value}`,
     passes === null ? '' : passes ? 'pass' : 'FAIL',

@@ -1,7 +1,8 @@
 import type { Job } from '../domain/job.ts'
 import type { FailureReason, Progress } from '../domain/run.ts'
 import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
-import type { ChainEnd } from '../store/jobs.ts'
+import type { ChainEnd, EnqueuedItem } from '../store/jobs.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** How a chain ended. */
 export type Settled<Result = unknown> =
@@ -37,6 +38,39 @@ export interface JobHandle<Result = unknown> {
   onProgress(listener: (progress: Progress) => void): () => void
   get(): Promise<Job>
   cancel(options?: CancelOptions): Promise<Cancellation>
+}
+
+/** One object per Job and nothing else: many are made and most are never asked anything. */
+export class AcceptedJob implements JobHandle {
+  readonly jobId: string
+  readonly existed: boolean
+  readonly pruned: boolean
+  readonly #scheduler: Scheduler
+
+  constructor(scheduler: Scheduler, item: EnqueuedItem) {
+    this.jobId = item.jobId
+    this.existed = item.kind === 'existing'
+    this.pruned = item.kind === 'existing' && item.pruned
+    this.#scheduler = scheduler
+  }
+
+  settled(): Promise<Settled> {
+    return this.#scheduler.settled(this.jobId)
+  }
+
+  onProgress(listener: (progress: Progress) => void): () => void {
+    return this.#scheduler.on('run.progress', ({ chainId, progress, message }) => {
+      if (chainId === this.jobId) listener({ fraction: progress ?? 0, message: message ?? null })
+    })
+  }
+
+  get(): Promise<Job> {
+    return this.#scheduler.getJob(this.jobId)
+  }
+
+  cancel(options?: CancelOptions): Promise<Cancellation> {
+    return this.#scheduler.cancel(this.jobId, options)
+  }
 }
 
 export function toSettled<Result>(end: ChainEnd): Settled<Result> {

@@ -25,7 +25,7 @@ import type { EnqueuedItem, MoveTarget, NewJob } from '../store/jobs.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { NodeRecord } from '../store/nodes.ts'
 import type { Store } from '../store/store.ts'
-import { type JobHandle, type Settled, toSettled } from './job-handle.ts'
+import { AcceptedJob, type JobHandle, type Settled, toSettled } from './job-handle.ts'
 import type { AnyJobType, InputOf, ResultOf } from './job-type.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
 
@@ -285,6 +285,13 @@ export class Scheduler {
     return this.#call(() => this.#store.listNodes())
   }
 
+  /** Waits until the chain of this Job has ended, retries included, in whatever process it runs. */
+  async settled(jobId: string): Promise<Settled> {
+    this.#refuseClosed()
+    const { chainId } = await history.getJob(this.#context, jobId)
+    return toSettled(await this.#settlements.wait(chainId))
+  }
+
   // Keeping
 
   /** Removes chains that settled at least this long ago, with their Runs and logs. Idempotency keys stay. */
@@ -317,24 +324,7 @@ export class Scheduler {
   }
 
   #handle(item: EnqueuedItem): JobHandle {
-    const { jobId } = item
-    return {
-      jobId,
-      existed: item.kind === 'existing',
-      pruned: item.kind === 'existing' && item.pruned,
-      settled: () => this.#settled(jobId),
-      onProgress: (listener) =>
-        this.on('run.progress', ({ chainId, progress, message }) => {
-          if (chainId === jobId) listener({ fraction: progress ?? 0, message: message ?? null })
-        }),
-      get: () => this.getJob(jobId),
-      cancel: (options) => this.cancel(jobId, options),
-    }
-  }
-
-  async #settled(chainId: string): Promise<Settled> {
-    this.#refuseClosed()
-    return toSettled(await this.#settlements.wait(chainId))
+    return new AcceptedJob(this, item)
   }
 
   #prepareFollowUp(type: unknown, params: unknown, options: EnqueueOptions): NewJob | Promise<NewJob> {

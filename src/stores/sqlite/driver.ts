@@ -32,8 +32,10 @@ export interface BetterSqlite3 {
 
 interface NodeSqlite {
   DatabaseSync: new (path: string) => DriverHandle
-  backup(handle: DriverHandle, path: string): Promise<unknown>
+  backup(handle: DriverHandle, path: string, options: { rate: number }): Promise<unknown>
 }
+
+const BACKUP_PAGES_MAX = 2_147_483_647
 
 /** Node's own SQLite carries the flags Pawl needs from Node 24 on; older ones get the same API from a package. */
 const BUILT_IN_SINCE_NODE = 24
@@ -66,7 +68,8 @@ async function loadNodeSqlite(): Promise<Driver> {
     open: (path) => new DatabaseSync(path),
     peek: (path) => new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`),
     owns: (handle): handle is DriverHandle => handle instanceof DatabaseSync,
-    backup: async (handle, path) => void (await library.backup(handle, path)),
+    // All pages in one step: a copy in several would begin anew whenever somebody writes meanwhile.
+    backup: async (handle, path) => void (await library.backup(handle, path, { rate: BACKUP_PAGES_MAX })),
   }
 }
 

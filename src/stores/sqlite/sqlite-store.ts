@@ -266,10 +266,25 @@ export class SqliteStore implements Store {
     }
     createDatabaseFile(path)
     try {
-      await this.#connection.driver.backup(this.#connection.handle, path)
+      await this.#writeBackup(path)
     } catch (error) {
       rmSync(path, { force: true })
       throw translateError(error, path)
+    }
+  }
+
+  /** From a connection of its own: the library copies in another thread, while this one goes on writing here. */
+  async #writeBackup(path: string): Promise<void> {
+    if (this.#watcher === null) {
+      this.#connection.run('vacuum into ?', path)
+      return
+    }
+    const { driver } = this.#connection
+    const source = driver.open(this.#path)
+    try {
+      await driver.backup(source, path)
+    } finally {
+      source.close()
     }
   }
 

@@ -95,7 +95,7 @@ export function findChainEnd(connection: Connection, chainId: string): ChainEnd 
     attempts: last.attempt,
     result: run?.result ?? null,
     reason: run?.reason ?? null,
-    error: run?.error ?? last.cancel_reason,
+    error: outcome === 'CANCELLED' ? (last.cancel_reason ?? run?.error ?? null) : (run?.error ?? null),
   }
 }
 
