@@ -24,13 +24,22 @@ export function encodeJson(value: unknown, bytesMax: number): EncodedJson {
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    return { kind: 'unserialisable', message: error instanceof Error ? error.message : String(error) }
+    return { kind: 'unserialisable', message: messageOf(error) }
   }
   if (text === undefined) return { kind: 'unserialisable', message: `a ${typeof value} has no JSON form` }
   // A UTF-16 unit is at most three bytes of UTF-8, so short texts need no counting.
   if (text.length * 3 <= bytesMax) return { kind: 'ok', text }
   const bytes = utf8Length(text)
   return bytes <= bytesMax ? { kind: 'ok', text } : { kind: 'too-large', bytes, bytesMax }
+}
+
+/** A `toJSON` can throw anything, also what has no text. */
+function messageOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : String(thrown)
+  } catch {
+    return 'something was thrown that cannot be described'
+  }
 }
 
 function utf8Length(text: string): number {

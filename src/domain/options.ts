@@ -36,7 +36,7 @@ export const DELAY_MAX_MS = 365 * 24 * 3_600_000
 
 /** The effective policy for what a caller gave, or an error that names the field. */
 export function readRetryOptions(options: RetryOptions = {}, path = 'retry'): RetryPolicy {
-  refuseUnknownKeys(options, ['maxRetries', 'maxCrashRetries', 'backoff', 'shouldRetry'], path)
+  refuseUnknownKeys(options, ['maxRetries', 'maxCrashRetries', 'backoff'], path)
   const maxRetries = readWhole(options.maxRetries ?? DEFAULT_MAX_RETRIES, 0, RETRIES_MAX, `${path}.maxRetries`)
   const maxCrashRetries = readWhole(
     options.maxCrashRetries ?? (maxRetries === 0 ? 0 : DEFAULT_MAX_CRASH_RETRIES),

@@ -131,7 +131,9 @@ export class Dispatcher {
 
   #claimUpTo(limit: number): Promise<readonly ClaimedJob[]> {
     const { store, clock, nodeId, newId, policy, types } = this.#parts
-    const allowed = policy.decideClaims({ freePlaces: limit, executing: this.#executing, types })
+    const decided = policy.decideClaims({ freePlaces: limit, executing: this.#executing, types })
+    // A policy can only hold back: never a type without a handler here, never more than there is room for.
+    const allowed = new Map(types.map((type) => [type, Math.min(decided.get(type) ?? 0, limit)]))
     return store.claimJobs({ nodeId, now: clock.now(), limit, types: allowed, newRunId: newId })
   }
 

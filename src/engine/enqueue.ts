@@ -32,13 +32,13 @@ export interface AcceptedType {
 export function prepareJob(request: EnqueueRequest, accepted: AcceptedType, jobId: string): NewJob | Promise<NewJob> {
   const given = encodeParams(request.params)
   const schema = accepted.handler?.schema ?? null
-  if (schema === null) return assemble(request, accepted, jobId, given)
+  if (schema === null) return assemble(request, accepted, jobId, given, given)
   const check = checkParams(schema, request.params)
   const finish = (checked: ParamsCheck): NewJob | Promise<NewJob> => {
     const text = encodeParams(requireValid(checked, request.type))
-    if (text === given) return assemble(request, accepted, jobId, given)
+    if (text === given) return assemble(request, accepted, jobId, given, given)
     const stable = isAcceptedBack(accepted.handler as RegisteredType, text)
-    const store = (stays: boolean) => assemble(request, accepted, jobId, stays ? text : given)
+    const store = (stays: boolean) => assemble(request, accepted, jobId, stays ? text : given, given)
     return stable instanceof Promise ? stable.then(store) : store(stable)
   }
   return check instanceof Promise ? check.then(finish) : finish(check)
@@ -92,7 +92,14 @@ function encodeParams(params: unknown): string {
   }
 }
 
-function assemble(request: EnqueueRequest, accepted: AcceptedType, jobId: string, params: string): NewJob {
+/** `given` is what the caller sent: the same request must have the same fingerprint, whatever the schema makes of it. */
+function assemble(
+  request: EnqueueRequest,
+  accepted: AcceptedType,
+  jobId: string,
+  params: string,
+  given: string,
+): NewJob {
   return {
     jobId,
     type: request.type,
@@ -107,7 +114,7 @@ function assemble(request: EnqueueRequest, accepted: AcceptedType, jobId: string
     idempotency:
       request.idempotencyKey === null
         ? null
-        : { key: request.idempotencyKey, fingerprint: fingerprint(request.type, params) },
+        : { key: request.idempotencyKey, fingerprint: fingerprint(request.type, given) },
   }
 }
 

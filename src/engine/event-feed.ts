@@ -29,7 +29,7 @@ export class EventFeed {
     this.#listeners.set(kind, listeners)
     if (this.#lastSeq === null) void this.#begin()
     return () => {
-      listeners.delete(listener)
+      if (!listeners.delete(listener)) return
       if (listeners.size === 0) this.#listeners.delete(kind)
       if (this.#listeners.size === 0) this.#lastSeq = null
     }
@@ -63,7 +63,8 @@ export class EventFeed {
 
   async #catchUp(): Promise<void> {
     this.#isBehind = true
-    if (this.#isReading || this.#lastSeq === null) return
+    if (this.#isReading) return
+    if (this.#lastSeq === null) return this.#begin()
     this.#isReading = true
     try {
       while (this.#isBehind && this.#lastSeq !== null) {

@@ -4,10 +4,10 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import { passFaultPoint } from '../store/fault-points.ts'
 import type { NewJob } from '../store/jobs.ts'
-import type { Claim, ClaimedJob, FinishResult, RunStore } from '../store/runs.ts'
+import type { Claim, ClaimedJob, FinishResult, RunReport, RunStore } from '../store/runs.ts'
 import type { Finisher } from './finisher.ts'
 import type { Body, BodyEnd, InterruptCause } from './isolation/body.ts'
-import { checkParams, type ParamsCheck, type RegisteredType } from './job-type.ts'
+import { checkParams, type RegisteredType } from './job-type.ts'
 import { failure, interruptedOutcome, outcomeOf } from './outcome.ts'
 import { EMPTY_REPORT, Reporter } from './reporter.ts'
 
@@ -61,11 +61,14 @@ export class Executor {
     return [...this.#executions.values()].map((execution) => execution.job.claim.jobId)
   }
 
-  /** Starts a body and returns; everything else follows from its end. */
+  /**
+   * Starts a body and returns; everything else follows from its end. Each begins in a callback of its own, so that what
+   * ends at once has ended before the next one begins: a body that blocks the event loop takes no time from the others.
+   */
   start(job: ClaimedJob): void {
     const execution = new Execution(job)
     this.#executions.set(job.claim.runId, execution)
-    void this.#execute(execution)
+    setImmediate(() => void this.#execute(execution))
   }
 
   interrupt(runId: string, cause: InterruptCause): void {
@@ -99,39 +102,50 @@ export class Executor {
     }
   }
 
+  /** Never throws: whatever goes wrong around a body is the failure of that body, and the history tells it. */
   async #runBody(execution: Execution, type: RegisteredType): Promise<BodyEnd | 'invalid-params'> {
-    let params: ParamsCheck
     try {
       const check = checkParams(type.schema, JSON.parse(execution.job.params))
-      params = check instanceof Promise ? await check : check
+      const params = check instanceof Promise ? await check : check
+      if (params.kind === 'invalid') {
+        execution.invalidParams = `Invalid params at \`${params.path}\`: ${params.message}`
+        return 'invalid-params'
+      }
+      const { reporter, body } = await this.#startBody(execution, type, params.value)
+      const end = await body.ended
+      return reporter.hasUnsettledFollowUps ? await withFollowUps(end, reporter) : end
     } catch (error) {
-      // The schema itself failed: a fault of the code, which a new attempt may not meet.
       return { kind: 'threw', error, retryable: true, exitCode: null }
     }
-    if (params.kind === 'invalid') {
-      execution.invalidParams = `Invalid params at \`${params.path}\`: ${params.message}`
-      return 'invalid-params'
-    }
+  }
+
+  async #startBody(
+    execution: Execution,
+    type: RegisteredType,
+    params: unknown,
+  ): Promise<{ readonly reporter: Reporter; readonly body: Body }> {
     const { job } = execution
+    const { clock, store, prepareFollowUp } = this.#parts
     const logPath = type.hasLogFile ? await this.#prepareLogPath(job) : null
-    execution.reporter = new Reporter(this.#parts.clock, this.#parts.prepareFollowUp, () => this.#report(execution))
+    const reporter = new Reporter(clock, prepareFollowUp, () => this.#report(execution))
+    execution.reporter = reporter
     if (job.policy.timeoutMs !== null) {
-      execution.deadlineAt = job.startedAt + job.policy.timeoutMs
-      const restMs = execution.deadlineAt - this.#parts.clock.now()
-      execution.timer = this.#parts.clock.after(restMs, () => this.#interrupt(execution, 'timeout'))
+      // From now on, not from the claim: waiting for the lock or for others is not the body's time.
+      execution.deadlineAt = clock.now() + job.policy.timeoutMs
+      execution.timer = clock.after(job.policy.timeoutMs, () => this.#interrupt(execution, 'timeout'))
     }
-    execution.body = type.isolation.start({
+    const body = type.isolation.start({
       job,
-      params: params.value,
+      params,
       parents: {},
-      reporter: execution.reporter,
+      reporter,
       killGraceMs: type.killGraceMs,
       logPath,
-      recordChild: (child) => this.#parts.store.recordChild(job.claim, child, logPath),
+      recordChild: (child) => store.recordChild(job.claim, child, logPath),
     })
-    if (execution.interruptedBy !== null) execution.body.interrupt(execution.interruptedBy)
-    const end = await execution.body.ended
-    return execution.reporter.hasUnsettledFollowUps ? withFollowUps(end, execution.reporter) : end
+    execution.body = body
+    if (execution.interruptedBy !== null) body.interrupt(execution.interruptedBy)
+    return { reporter, body }
   }
 
   /** The outcome is known at this instant: it is written now, and the occupancy stays until the code has ended. */
@@ -183,7 +197,7 @@ export class Executor {
       vetoed: end !== 'invalid-params' && end.kind === 'threw' && !isOverdue && this.#isVetoed(type, job, end),
       body: 'ended',
       report: reporter?.take() ?? EMPTY_REPORT,
-      followUps: reporter?.followUps ?? [],
+      followUps: reporter?.takeFollowUps() ?? [],
     })
     if (result.kind === 'already-finished' || isOverdue) {
       this.#reportLate(execution, end === 'invalid-params' ? { kind: 'died', message: '', exitCode: null } : end)
@@ -195,9 +209,12 @@ export class Executor {
     if (!end.retryable) return true
     if (type.shouldRetry === null) return false
     try {
-      return !type.shouldRetry(end.error, { attempt: job.attempt })
+      const answer: unknown = type.shouldRetry(end.error, { attempt: job.attempt })
+      if (typeof answer === 'boolean') return !answer
+      if (answer instanceof Promise) answer.catch(() => {})
+      throw new TypeError(`Expected shouldRetry to return true or false, got ${typeof answer}.`)
     } catch (error) {
-      this.#parts.logger.warn({ error, type: type.type }, 'shouldRetry threw; the job is retried as its policy says')
+      this.#parts.logger.warn({ error, type: type.type }, 'shouldRetry failed; the job is retried as its policy says')
       return false
     }
   }
@@ -236,33 +253,45 @@ export class Executor {
     this.#unreported.add(execution)
     this.#reportTimer ??= this.#parts.clock.after(REPORT_EVERY_MS, () => {
       this.#reportTimer = null
-      void this.#writeReports()
+      const executions = [...this.#unreported]
+      this.#unreported.clear()
+      void this.#writeReports(executions)
     })
   }
 
-  async #writeReports(): Promise<void> {
-    const executions = [...this.#unreported]
-    this.#unreported.clear()
-    if (executions.length === 0) return
-    const reports = executions.map(({ job, reporter }) => ({
-      claim: job.claim,
-      report: reporter?.take() ?? EMPTY_REPORT,
-    }))
+  async #writeReports(executions: readonly Execution[]): Promise<void> {
+    const reports = executions
+      .map(({ job, reporter }) => ({ claim: job.claim, report: reporter?.take() ?? EMPTY_REPORT }))
+      .filter(({ report }) => report !== EMPTY_REPORT)
+    if (reports.length === 0) return
+    const { store, clock } = this.#parts
     try {
-      await this.#parts.store.recordReports(reports, this.#parts.clock.now())
+      await store.recordReports(reports, clock.now())
+    } catch {
+      // One of them cannot be written, or none. Each on its own, so that it is lost alone.
+      await Promise.all(reports.map((report) => this.#writeReport(report)))
+    }
+  }
+
+  async #writeReport(report: { readonly claim: Claim; readonly report: RunReport }): Promise<void> {
+    try {
+      await this.#parts.store.recordReports([report], this.#parts.clock.now())
     } catch (error) {
       // What a body says is worth less than the body: it goes on, and the loss is told.
-      this.#parts.logger.warn(
-        { error, runs: reports.length },
-        'Logs and progress could not be written and were dropped',
-      )
+      const { runId } = report.claim
+      this.#parts.logger.warn({ error, runId }, 'Logs and progress could not be written and were dropped')
     }
   }
 
   async #prepareLogPath(job: ClaimedJob): Promise<string | null> {
     const { logDirectory } = this.#parts
     if (logDirectory === null) return null
-    await mkdir(logDirectory, { recursive: true, mode: 0o700 })
+    try {
+      await mkdir(logDirectory, { recursive: true, mode: 0o700 })
+    } catch (error) {
+      this.#parts.logger.warn({ error, logDirectory }, 'The folder for log files cannot be made; output is not kept')
+      return null
+    }
     return join(logDirectory, `${job.claim.runId}.log`)
   }
 }

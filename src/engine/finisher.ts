@@ -7,6 +7,9 @@ import type { Random } from '../platform/random.ts'
 import type { NewJob } from '../store/jobs.ts'
 import type { Claim, ClaimedJob, FinishedRun, FinishResult, RetryOrder, RunReport, RunStore } from '../store/runs.ts'
 import { Batcher } from './batcher.ts'
+import { describeThrown } from './isolation/sent-error.ts'
+import { failure } from './outcome.ts'
+import { EMPTY_REPORT } from './reporter.ts'
 
 /** One Run that is to end. */
 export interface Ending {
@@ -39,7 +42,7 @@ export class Finisher {
 
   constructor(parts: FinisherParts) {
     this.#parts = parts
-    this.#finishes = new Batcher((runs) => this.#write(() => parts.store.finishRuns(runs)))
+    this.#finishes = new Batcher((runs) => this.#writeFinishes(runs))
     this.#releases = new Batcher(async (claims) => {
       await this.#write(() => parts.store.releaseOccupancies(claims, parts.clock.now()))
       return claims.map(() => undefined)
@@ -95,10 +98,40 @@ export class Finisher {
     return { jobId: this.#parts.newId(), runAt: decision.runAt, counts: decision.counts }
   }
 
-  /** Nothing is pending. */
-  async drained(): Promise<void> {
-    await this.#finishes.drained()
-    await this.#releases.drained()
+  /** Nothing is pending, or the time is up: an outcome that cannot be written by then is left to recovery. */
+  async drained(timeoutMs: number): Promise<void> {
+    const drained = this.#finishes.drained().then(() => this.#releases.drained())
+    await new Promise<void>((resolve) => {
+      const timer = this.#parts.clock.after(timeoutMs, resolve)
+      void drained.then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+
+  /** All together; but one that cannot be written must not take the others with it. */
+  async #writeFinishes(runs: readonly FinishedRun[]): Promise<readonly FinishResult[]> {
+    try {
+      return await this.#write(() => this.#parts.store.finishRuns(runs))
+    } catch (error) {
+      if (isClosed(error)) throw error
+      return Promise.all(runs.map((run) => this.#writeAlone(run)))
+    }
+  }
+
+  /** What the body reported or asked for may be what cannot be written. Then the Run fails, and says so. */
+  async #writeAlone(run: FinishedRun): Promise<FinishResult> {
+    const { store, logger } = this.#parts
+    const finishOne = async (one: FinishedRun) => (await this.#write(() => store.finishRuns([one])))[0] as FinishResult
+    try {
+      return await finishOne(run)
+    } catch (error) {
+      if (isClosed(error)) throw error
+      logger.error({ error, runId: run.job.claim.runId }, 'An outcome cannot be written; the run fails instead')
+      const outcome = failure('error', `The outcome could not be written: ${describeThrown(error).message}`)
+      return finishOne({ ...run, outcome, retry: null, followUps: [], report: EMPTY_REPORT })
+    }
   }
 
   /**
@@ -116,6 +149,10 @@ export class Finisher {
       }
     }
   }
+}
+
+function isClosed(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'closed'
 }
 
 /** Trying again cannot help: the store is closed, or the code is wrong. */

@@ -7,6 +7,7 @@ import type { Random } from '../platform/random.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { NewJob } from '../store/jobs.ts'
 import type { Life, NodeRecord } from '../store/nodes.ts'
+import type { ClaimedJob } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { ConcurrencyPolicy } from './concurrency-policy.ts'
 import { Dispatcher } from './dispatcher.ts'
@@ -40,6 +41,9 @@ const PRUNE_EVENTS_MAX = 1_000
 /** After an abort, bodies that listen to their signal get this long to end before the node leaves without them. */
 const ABORT_GRACE_MS = 1_000
 
+/** How long a node that leaves waits for outcomes that the store does not take. */
+const WRITE_PATIENCE_MS = 5_000
+
 /** One scheduler that executes: it lives from its first start until its last body has ended. */
 export class SchedulerNode {
   readonly nodeId: string
@@ -51,6 +55,7 @@ export class SchedulerNode {
   readonly #poller: Poller
   #life: Life | null = null
   #isRegistered = false
+  #hasUnseenWish = false
 
   constructor(parts: NodeParts) {
     const { store, clock, random, newId, logger } = parts
@@ -87,7 +92,7 @@ export class SchedulerNode {
       concurrency: parts.concurrency,
       types: [...parts.types.keys()],
       policy: parts.policy,
-      execute: (job) => this.#executor.start(job),
+      execute: (job) => this.#execute(job),
     })
     this.#poller = new Poller(clock, logger)
   }
@@ -110,6 +115,7 @@ export class SchedulerNode {
     assert(!this.isStarted, 'a node is started twice')
     await this.#beginLife()
     const stats = await this.#recovery.recoverAtStart()
+    await this.#pruneEvents()
     this.#dispatcher.start()
     return stats
   }
@@ -118,7 +124,7 @@ export class SchedulerNode {
   async stop(timeoutMs: number): Promise<readonly string[]> {
     await this.#dispatcher.stop()
     await this.#waitForBodies(timeoutMs)
-    if (this.#executor.size === 0) await this.#finisher.drained()
+    if (this.#executor.size === 0) await this.#finisher.drained(WRITE_PATIENCE_MS)
     return this.#executor.jobIds()
   }
 
@@ -133,7 +139,7 @@ export class SchedulerNode {
       await this.#waitForBodies(ABORT_GRACE_MS + this.#killGraceMs())
     }
     await this.#poller.stop()
-    await this.#finisher.drained()
+    await this.#finisher.drained(WRITE_PATIENCE_MS)
     if (this.#executor.size === 0) {
       await this.#endLife()
       return { left: null }
@@ -147,7 +153,20 @@ export class SchedulerNode {
 
   hear(signal: StoreSignal): void {
     this.#dispatcher.hear(signal)
-    if (this.#executor.size > 0 && mayHoldCancelWish(signal)) void this.#carryOutCancelWishes()
+    if (!mayHoldCancelWish(signal)) return
+    this.#hasUnseenWish = true
+    if (this.#executor.size > 0) void this.#carryOutCancelWishes()
+  }
+
+  /** Something that no commit tells of may have made room: a limit was raised. */
+  wake(): void {
+    this.#dispatcher.wake()
+  }
+
+  #execute(job: ClaimedJob): void {
+    this.#executor.start(job)
+    // The wish may have been committed together with the claim, before this Run was known here.
+    if (this.#hasUnseenWish) void this.#carryOutCancelWishes()
   }
 
   /** Takes up where an earlier start failed; does nothing in a node that lives. */
@@ -182,8 +201,12 @@ export class SchedulerNode {
   }
 
   async #endLife(): Promise<void> {
-    await this.#finisher.drained()
-    if (this.#isRegistered) await this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now())
+    await this.#finisher.drained(WRITE_PATIENCE_MS)
+    try {
+      if (this.#isRegistered) await this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now())
+    } catch (error) {
+      this.#parts.logger.warn({ error }, 'This node could not sign off; others find it dead, and recover what it left')
+    }
     await this.#life?.end()
     this.#life = null
   }
@@ -229,8 +252,10 @@ export class SchedulerNode {
 
   async #carryOutCancelWishes(): Promise<void> {
     try {
+      this.#hasUnseenWish = false
       for (const { claim, mode } of await this.#parts.store.findCancelWishes(this.nodeId)) {
-        if (mode === 'abort') this.#executor.interrupt(claim.runId, 'cancelled')
+        if (!this.#executor.isExecuting(claim.runId)) this.#hasUnseenWish = true
+        else if (mode === 'abort') this.#executor.interrupt(claim.runId, 'cancelled')
       }
     } catch (error) {
       this.#parts.logger.warn({ error }, 'Cancel requests cannot be read; trying again')

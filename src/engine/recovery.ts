@@ -73,7 +73,13 @@ export class Recovery {
     // Between a commit and the moment we know of it lies a turn of the event loop: look twice.
     await new Promise<void>((resolve) => setImmediate(resolve))
     for (const occupancy of await unknown()) {
-      if (suspects.has(occupancy.job.claim.runId)) await this.#end(occupancy, new Tally())
+      const { runId } = occupancy.job.claim
+      if (!suspects.has(runId)) continue
+      try {
+        await this.#end(occupancy, new Tally())
+      } catch (error) {
+        this.#parts.logger.error({ error, runId }, 'A stray run could not be ended; trying again')
+      }
     }
   }
 

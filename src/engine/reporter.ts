@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { JsonValue } from '../domain/json.ts'
 import {
   ARTIFACTS_MAX,
@@ -17,6 +17,8 @@ import type { NewJob } from '../store/jobs.ts'
 import type { RunReport } from '../store/runs.ts'
 import type { BodyReporter } from './isolation/body.ts'
 
+const ARTIFACT_NAME_MAX = 512
+
 export const EMPTY_REPORT: RunReport = { progress: null, logs: [], artifacts: [], logsDropped: 0 }
 
 /** Collects what one body says, until it is written about once a second, and at last with its outcome. */
@@ -31,6 +33,7 @@ export class Reporter implements BodyReporter {
   #artifactsTaken = 0
   #logsDropped = 0
   readonly #followUps: NewJob[] = []
+  #isClosed = false
   readonly #unsettledFollowUps = new Set<Promise<unknown>>()
 
   constructor(
@@ -43,8 +46,10 @@ export class Reporter implements BodyReporter {
     this.#changed = changed
   }
 
-  get followUps(): readonly NewJob[] {
-    return this.#followUps
+  /** For the outcome that is written now. Whoever asks for another one afterwards is refused. */
+  takeFollowUps(): readonly NewJob[] {
+    this.#isClosed = true
+    return [...this.#followUps]
   }
 
   log(level: LogLevel, text: string, fields: { readonly [key: string]: JsonValue } | undefined): void {
@@ -71,12 +76,16 @@ export class Reporter implements BodyReporter {
   addArtifact(path: string, name: string | undefined): void {
     if (this.#artifactsTaken + this.#artifacts.length >= ARTIFACTS_MAX) return
     const resolved = resolve(path)
-    this.#artifacts.push({ name: name ?? resolved.slice(resolved.lastIndexOf('/') + 1), path: resolved })
+    this.#artifacts.push({
+      name: capText(name === undefined ? basename(resolved) : String(name), ARTIFACT_NAME_MAX),
+      path: resolved,
+    })
     this.#changed()
   }
 
   enqueue(type: string, params: unknown, options: unknown): string | Promise<string> {
     const keep = (job: NewJob): string => {
+      if (this.#isClosed) throw new Error('The run has ended; a follow-up can only be asked for while it executes.')
       this.#followUps.push(job)
       return job.jobId
     }
@@ -86,8 +95,8 @@ export class Reporter implements BodyReporter {
     } catch (error) {
       job = Promise.reject(error)
     }
-    if (!(job instanceof Promise)) return keep(job)
-    const kept = job.then(keep)
+    if (!(job instanceof Promise) && !this.#isClosed) return keep(job)
+    const kept = Promise.resolve(job).then(keep)
     this.#unsettledFollowUps.add(kept)
     kept.then(
       () => this.#unsettledFollowUps.delete(kept),

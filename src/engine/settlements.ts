@@ -25,6 +25,8 @@ export class Settlements {
   #candidates = new Set<string>()
   #isLookScheduled = false
   #timer: Timer | null = null
+  #timerDueAt = 0
+  #goneLookedAt = 0
 
   constructor(store: Pick<JobStore, 'findChainEnds' | 'findJob'>, clock: Clock) {
     this.#store = store
@@ -41,7 +43,7 @@ export class Settlements {
       else waiters.push({ resolve, reject })
       // It may have settled between the look and now.
       this.#look(chainId)
-      this.#keepLooking()
+      this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
     })
   }
 
@@ -55,7 +57,7 @@ export class Settlements {
 
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
-    if (signal.kind === 'changed-elsewhere') this.#lookAtAllSoon(LOOK_PAUSE_MS)
+    if (signal.kind === 'changed-elsewhere') this.#lookAtAllWithin(LOOK_PAUSE_MS)
     else {
       for (const { kind, chainId } of signal.row.transitions) {
         if ((kind === 'job.finished' || kind === 'job.cancelled') && this.#waiters.has(chainId)) this.#look(chainId)
@@ -65,7 +67,7 @@ export class Settlements {
 
   /** Nobody will look any more. */
   close(error: unknown): void {
-    this.#timer?.cancel()
+    this.#cancelTimer()
     for (const waiters of this.#waiters.values()) for (const { reject } of waiters) reject(error)
     this.#waiters.clear()
   }
@@ -86,36 +88,56 @@ export class Settlements {
         for (const end of await this.#store.findChainEnds(chainIds.slice(from, from + LOOK_MAX))) this.#settle(end)
       } catch {
         // The store is closing or cannot be read for a moment; the next look finds what this one missed.
-        this.#lookAtAllSoon(LOOK_AT_LEAST_EVERY_MS)
       }
     }
   }
 
   #settle(end: ChainEnd): void {
-    const waiters = this.#waiters.get(end.chainId) ?? []
-    this.#waiters.delete(end.chainId)
-    for (const { resolve } of waiters) resolve(end)
-    if (this.#waiters.size === 0) {
-      this.#timer?.cancel()
-      this.#timer = null
+    for (const { resolve } of this.#takeWaiters(end.chainId)) resolve(end)
+  }
+
+  #takeWaiters(chainId: string): readonly Waiter[] {
+    const waiters = this.#waiters.get(chainId) ?? []
+    this.#waiters.delete(chainId)
+    if (this.#waiters.size === 0) this.#cancelTimer()
+    return waiters
+  }
+
+  /** All waiting chains, not later than this. A look that is due sooner is never put off: changes may come without end. */
+  #lookAtAllWithin(delayMs: number): void {
+    const dueAt = this.#clock.now() + delayMs
+    if (this.#timer !== null && this.#timerDueAt <= dueAt) return
+    this.#cancelTimer()
+    this.#timerDueAt = dueAt
+    this.#timer = this.#clock.after(delayMs, () => void this.#lookAtAll(), 'poll')
+  }
+
+  async #lookAtAll(): Promise<void> {
+    this.#timer = null
+    const chainIds = [...this.#waiters.keys()]
+    for (const chainId of chainIds) this.#candidates.add(chainId)
+    await this.#lookNow()
+    const now = this.#clock.now()
+    if (now - this.#goneLookedAt >= LOOK_AT_LEAST_EVERY_MS) {
+      this.#goneLookedAt = now
+      for (const chainId of chainIds) if (this.#waiters.has(chainId)) await this.#rejectGone(chainId)
+    }
+    if (this.#waiters.size > 0) this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
+  }
+
+  /** It settled elsewhere and was pruned before we looked. */
+  async #rejectGone(chainId: string): Promise<void> {
+    try {
+      await this.#refuseGone(chainId)
+    } catch (error) {
+      if (error instanceof PawlError && error.code === 'job_not_found') {
+        for (const { reject } of this.#takeWaiters(chainId)) reject(error)
+      }
     }
   }
 
-  #keepLooking(): void {
-    if (this.#timer === null) this.#lookAtAllSoon(LOOK_AT_LEAST_EVERY_MS)
-  }
-
-  #lookAtAllSoon(delayMs: number): void {
+  #cancelTimer(): void {
     this.#timer?.cancel()
-    this.#timer = this.#clock.after(
-      delayMs,
-      () => {
-        this.#timer = null
-        if (this.#waiters.size === 0) return
-        for (const chainId of this.#waiters.keys()) this.#look(chainId)
-        this.#keepLooking()
-      },
-      'poll',
-    )
+    this.#timer = null
   }
 }

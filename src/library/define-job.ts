@@ -82,21 +82,23 @@ export function defineJob(definition: AnyDefinition): JobType<unknown, never> {
   const kind = readKind(definition)
   refuseUnknownKeys(definition, [...COMMON_KEYS, ...kind.keys], '')
   const { type, params = null, retry = {} } = definition
+  if (typeof retry !== 'object' || retry === null) throw invalid('retry', 'an object', retry)
+  const { shouldRetry, ...retryOptions } = retry
   if (typeof type !== 'string' || !JOB_TYPE_PATTERN.test(type)) {
     throw invalid('type', 'a name of lower-case letters, digits, dots, hyphens and underscores', type)
   }
   if (params !== null && typeof params?.['~standard']?.validate !== 'function') {
     throw invalid('params', 'a schema of zod or another Standard Schema library', params)
   }
-  if (retry.shouldRetry !== undefined && typeof retry.shouldRetry !== 'function') {
-    throw invalid('retry.shouldRetry', 'a function', retry.shouldRetry)
+  if (shouldRetry !== undefined && typeof shouldRetry !== 'function') {
+    throw invalid('retry.shouldRetry', 'a function', shouldRetry)
   }
   return {
     type,
     [REGISTERED]: {
       type,
       policy: {
-        retry: readRetryOptions(retry),
+        retry: readRetryOptions(retryOptions),
         timeoutMs: readTimeout(definition.timeoutMs) ?? null,
         resources: readResources(definition.resources),
       },
@@ -105,7 +107,7 @@ export function defineJob(definition: AnyDefinition): JobType<unknown, never> {
       schema: params,
       isolation: kind.isolation,
       hasLogFile: kind.hasLogFile,
-      shouldRetry: retry.shouldRetry ?? null,
+      shouldRetry: shouldRetry ?? null,
       // A body in this process cannot be killed, so there is nothing to wait for before it.
       killGraceMs:
         definition.run === undefined

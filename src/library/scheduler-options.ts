@@ -12,7 +12,7 @@ import { invalid, readText, readWhole, refuseUnknownKeys } from '../domain/optio
 import { type ConcurrencyPolicy, fillFreePlaces } from '../engine/concurrency-policy.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
-import { type Logger, stderrLogger } from '../platform/logger.ts'
+import { type Logger, neverThrowing, stderrLogger } from '../platform/logger.ts'
 import { type Random, systemRandom } from '../platform/random.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { StoreSource } from '../store/store.ts'
@@ -85,7 +85,7 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     handleSignals: readBoolean(options.handleSignals ?? false, 'handleSignals'),
     name: readText(options.name ?? `${hostname()}-${process.pid}`, 'name'),
     policy: readPort(options.concurrencyPolicy ?? fillFreePlaces, ['decideClaims'], 'concurrencyPolicy'),
-    logger: readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger'),
+    logger: neverThrowing(readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger')),
     clock: readPort(options.clock ?? systemClock, ['now', 'after'], 'clock'),
     random: readPort(options.random ?? systemRandom, ['next'], 'random'),
   }

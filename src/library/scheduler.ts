@@ -73,6 +73,7 @@ export class Scheduler {
   readonly #atClose: (() => void)[] = []
   #starting: Promise<RecoveryStats> | null = null
   #closed: Promise<void> | null = null
+  #isClosed = false
 
   /** @internal */
   constructor(context: OperationContext, options: CheckedOptions) {
@@ -151,7 +152,7 @@ export class Scheduler {
 
   /** Recovers what dead processes left, then executes Jobs. Returns what was recovered. */
   async start(): Promise<RecoveryStats> {
-    this.#refuseClosed()
+    if (this.#closed !== null) throw closedError()
     if (this.#node.isStarted || this.#starting !== null) {
       throw new PawlError(
         'already_started',
@@ -173,6 +174,7 @@ export class Scheduler {
   async stop(timeoutMs = 30_000): Promise<{ readonly stillRunning: readonly string[] }> {
     this.#refuseClosed()
     readWhole(timeoutMs, 0, 2_147_483_647, 'timeoutMs')
+    await this.#starting?.catch(() => {})
     return { stillRunning: await this.#node.stop(timeoutMs) }
   }
 
@@ -232,6 +234,7 @@ export class Scheduler {
         throw invalid('name', '`running`, `type:<name>` or `resource:<name>`', name)
       }
       await this.#store.setLimit(name, max === null ? null : readWhole(max, 1, LIMIT_MAX, 'max'))
+      this.#node.wake()
     })
   }
 
@@ -353,8 +356,11 @@ export class Scheduler {
   async #close(): Promise<void> {
     for (const callback of this.#atClose) callback()
     await this.#starting?.catch(() => {})
-    const { left } = await this.#node.leave(this.#options.shutdownTimeoutMs)
-    this.#settlements.close(closedError())
+    // Bodies that still execute may use this scheduler to their end; only then it refuses.
+    const { left } = await this.#node.leave(this.#options.shutdownTimeoutMs).finally(() => {
+      this.#isClosed = true
+      this.#settlements.close(closedError())
+    })
     if (left === null) return this.#letGo()
     // The bodies that ignored the abort keep the store open until they end, or the process does.
     left
@@ -373,7 +379,7 @@ export class Scheduler {
   }
 
   #refuseClosed(): void {
-    if (this.#closed !== null) throw closedError()
+    if (this.#isClosed) throw closedError()
   }
 }
 

@@ -18,3 +18,17 @@ function print(level: string, fields: Readonly<Record<string, unknown>>, message
     .join(' ')
   process.stderr.write(`pawl ${level}: ${message}${details === '' ? '' : ` (${details})`}\n`)
 }
+
+/** A logger that fails must not stop what it only tells about. */
+export function neverThrowing(logger: Logger): Logger {
+  const tell =
+    (level: keyof Logger) =>
+    (fields: Readonly<Record<string, unknown>>, message: string): void => {
+      try {
+        logger[level](fields, message)
+      } catch {
+        // There is nobody left to tell.
+      }
+    }
+  return { info: tell('info'), warn: tell('warn'), error: tell('error') }
+}

@@ -53,6 +53,8 @@ export async function openTestScheduler(options: TestSchedulerOptions = {}): Pro
     const done = closed.finally(() => {
       isClosed = true
     })
+    // Awaited below; a close that fails before that must not count as unhandled.
+    done.catch(() => {})
     // Closing waits on the clock for bodies that do not end; nobody else moves it now.
     while (!isClosed) {
       await becomeStill(scheduler, patienceMs)

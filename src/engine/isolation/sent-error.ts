@@ -21,7 +21,12 @@ export function rebuildThrown(sent: SentError): unknown {
 
 /** Also by name, because the handler's module may have loaded another copy of Pawl. */
 export function isNonRetryable(thrown: unknown): boolean {
-  return thrown instanceof NonRetryableError || (thrown instanceof Error && thrown.name === 'NonRetryableError')
+  try {
+    return thrown instanceof NonRetryableError || (thrown instanceof Error && thrown.name === 'NonRetryableError')
+  } catch {
+    // A proxy or a getter that throws: whatever it is, it does not say that.
+    return false
+  }
 }
 
 function describeError(error: Error): SentError {

@@ -28,7 +28,7 @@ export class CallerTransactions {
         connection.exec('release pawl_enqueue')
         return result
       } catch (error) {
-        connection.exec('rollback to pawl_enqueue; release pawl_enqueue')
+        undo(connection)
         throw error
       }
     } catch (error) {
@@ -64,6 +64,14 @@ export class CallerTransactions {
           'A Job can share a transaction only with data in the same file.',
       )
     }
+  }
+}
+
+function undo(connection: Connection): void {
+  try {
+    connection.exec('rollback to pawl_enqueue; release pawl_enqueue')
+  } catch {
+    // SQLite has rolled back the caller's whole transaction by itself (disk full, I/O error). The first error says why.
   }
 }
 

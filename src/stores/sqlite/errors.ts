@@ -1,7 +1,20 @@
 import { type ErrorCode, PawlError } from '../../domain/errors.ts'
 
 /** The primary result codes of SQLite that Pawl tells apart. */
-const SQLITE = { BUSY: 5, LOCKED: 6, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 } as const
+const SQLITE = {
+  BUSY: 5,
+  LOCKED: 6,
+  NOMEM: 7,
+  READONLY: 8,
+  INTERRUPT: 9,
+  IOERR: 10,
+  CORRUPT: 11,
+  FULL: 13,
+  CANTOPEN: 14,
+  PROTOCOL: 15,
+  SCHEMA: 17,
+  NOTADB: 26,
+} as const
 
 /** node:sqlite gives numbers in `errcode`, better-sqlite3 names in `code`. */
 function primaryCode(error: unknown): number | null {
@@ -17,7 +30,8 @@ function primaryCode(error: unknown): number | null {
 /** Another connection holds the lock: the same call may succeed a moment later. */
 export function isBusy(error: unknown): boolean {
   const code = primaryCode(error)
-  return code === SQLITE.BUSY || code === SQLITE.LOCKED
+  // PROTOCOL: too many others were at the log at once.
+  return code === SQLITE.BUSY || code === SQLITE.LOCKED || code === SQLITE.PROTOCOL
 }
 
 /** The file does not even begin like a SQLite database. */
@@ -26,6 +40,10 @@ export function isNotDatabase(error: unknown): boolean {
 }
 
 const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  [SQLITE.NOMEM]: ['database_unavailable', 'could not be used: SQLite is out of memory'],
+  [SQLITE.INTERRUPT]: ['database_unavailable', 'could not be used: the operation was interrupted'],
+  [SQLITE.PROTOCOL]: ['store_busy', 'is used by too many processes at once'],
+  [SQLITE.SCHEMA]: ['database_unavailable', 'was changed by another process while it was read'],
   [SQLITE.READONLY]: ['database_unavailable', 'cannot be written: it, or its folder, is read-only for this user'],
   [SQLITE.IOERR]: ['database_unavailable', 'could not be read or written: the operating system reported an I/O error'],
   [SQLITE.CORRUPT]: [

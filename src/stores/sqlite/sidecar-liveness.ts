@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Life, Liveness } from '../../store/nodes.ts'
 import type { Driver, DriverHandle } from './driver.ts'
@@ -28,10 +28,11 @@ export class SidecarLiveness implements Liveness {
     let lock = this.#takeLock(nodeId)
     return {
       beat: async () => {
-        if (existsSync(this.#pathOf(nodeId))) return 'alive'
+        if (isThere(this.#pathOf(nodeId))) return 'alive'
         // Somebody deleted the file by hand. Our lock guards nothing any more, and others may have taken us for dead.
-        lock.close()
+        const lost = lock
         lock = this.#takeLock(nodeId)
+        lost.close()
         return 'lost'
       },
       end: async () => {
@@ -42,14 +43,14 @@ export class SidecarLiveness implements Liveness {
   }
 
   async isAlive(nodeId: string): Promise<boolean> {
-    if (!existsSync(this.#pathOf(nodeId))) return false
+    if (!isThere(this.#pathOf(nodeId))) return false
     const lock = this.#tryLock(nodeId)
     lock?.close()
     return lock === null
   }
 
   async bury(nodeId: string): Promise<void> {
-    if (existsSync(this.#pathOf(nodeId))) this.#removeIfFree(nodeId)
+    if (isThere(this.#pathOf(nodeId))) this.#removeIfFree(nodeId)
   }
 
   async sweep(known: ReadonlySet<string>): Promise<void> {
@@ -74,7 +75,7 @@ export class SidecarLiveness implements Liveness {
       createPrivateFile(path)
       const lock = this.#tryLock(nodeId)
       // A sweeper may have held or removed the file in the moment before we locked it: then once more.
-      if (lock !== null && existsSync(path)) return lock
+      if (lock !== null && isThere(path)) return lock
       lock?.close()
     }
   }
@@ -97,4 +98,9 @@ export class SidecarLiveness implements Liveness {
   #pathOf(nodeId: string): string {
     return join(dirname(this.#databasePath), `${basename(this.#databasePath)}-node-${nodeId}`)
   }
+}
+
+/** Throws when it cannot be known: taking a living node for dead would be worse than not knowing. */
+function isThere(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false }) !== undefined
 }

@@ -12,7 +12,7 @@ import type { Store } from '../../store/store.ts'
 import { CallerTransactions } from './caller-transactions.ts'
 import { ChangeWatcher } from './change-watcher.ts'
 import type { Connection } from './connection.ts'
-import { translateError } from './errors.ts'
+import { isBusy, translateError } from './errors.ts'
 import { GroupCommitter } from './group-committer.ts'
 import { createDatabaseFile } from './open-database.ts'
 import { cancelJob } from './statements/cancel.ts'
@@ -50,6 +50,7 @@ export class SqliteStore implements Store {
   readonly #callers: CallerTransactions
   readonly #listeners = new Set<(signal: StoreSignal) => void>()
   readonly #watcher: ChangeWatcher | null
+  readonly #backups = new Set<Promise<void>>()
   #closed = false
 
   constructor(parts: SqliteStoreParts) {
@@ -253,7 +254,15 @@ export class SqliteStore implements Store {
     return this.#write((transaction) => events.pruneEvents(transaction, before, limit))
   }
 
-  async backup(path: string): Promise<void> {
+  backup(path: string): Promise<void> {
+    const backup = this.#backUp(path)
+    this.#backups.add(backup)
+    const forget = () => this.#backups.delete(backup)
+    backup.then(forget, forget)
+    return backup
+  }
+
+  async #backUp(path: string): Promise<void> {
     this.#refuseClosed()
     if (existsSync(path)) {
       throw new PawlError(
@@ -294,9 +303,14 @@ export class SqliteStore implements Store {
     this.#watcher?.stop()
     this.#listeners.clear()
     await this.#committer.drained()
+    await Promise.allSettled(this.#backups)
     this.#callers.forget()
-    // Leaves everything in the one file, also where the library does not tidy up by itself when it closes.
-    if (this.#watcher !== null) this.#connection.exec('pragma wal_checkpoint(truncate)')
+    try {
+      // Leaves everything in the one file, also where the library does not tidy up by itself when it closes.
+      if (this.#watcher !== null) this.#connection.exec('pragma wal_checkpoint(truncate)')
+    } catch {
+      // Whoever opens it next finds all of it in the log.
+    }
     this.#connection.close()
   }
 
@@ -307,10 +321,14 @@ export class SqliteStore implements Store {
 
   async #read<T>(work: () => T): Promise<T> {
     this.#refuseClosed()
-    try {
-      return work()
-    } catch (error) {
-      throw translateError(error, this.#path)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return work()
+      } catch (error) {
+        if (!isBusy(error) || attempt === READ_ATTEMPTS_MAX) throw translateError(error, this.#path)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5 * attempt))
+      this.#refuseClosed()
     }
   }
 
@@ -318,6 +336,9 @@ export class SqliteStore implements Store {
     if (this.#closed) throw closedError(this.#path)
   }
 }
+
+/** Readers wait for nobody in WAL mode, but for the moment in which a file is recovered or closed by its last user. */
+const READ_ATTEMPTS_MAX = 20
 
 function closedError(path: string): PawlError {
   return new PawlError('closed', `The store ${path} is closed. Open a new one.`)

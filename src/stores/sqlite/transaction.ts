@@ -29,22 +29,16 @@ export class Interned {
   }
 }
 
-const SELECT_HIGHEST_QUEUED = `
-select position as highest
-from pawl_queue
-where priority = ?
-order by position desc
-limit 1`
-
-// As many rows as bodies execute right now.
-const SELECT_HIGHEST_RUNNING = 'select max(position) as highest from pawl_occupancies where priority = ?'
-
-// Numbers of pruned Jobs are not given again: events still point to them.
-const SELECT_LAST_SEQ = `
-select max(
-  coalesce((select max(seq) from pawl_jobs), 0),
-  coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
-) as last`
+// One statement for all that the first Job of a transaction needs. Of the occupancies it reads as many rows as bodies
+// execute right now. Numbers of pruned Jobs are not given again: events still point to them.
+const SELECT_LAST = `
+select
+  (select position from pawl_queue where priority = ?1 order by position desc limit 1) as queued,
+  (select max(position) from pawl_occupancies where priority = ?1) as running,
+  max(
+    coalesce((select max(seq) from pawl_jobs), 0),
+    coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
+  ) as seq`
 
 /** One write transaction under way: what its statements need to share. */
 export class Transaction {
@@ -53,7 +47,8 @@ export class Transaction {
   /** What this transaction changes, in order, each with the number of its Job. Becomes one event row. */
   readonly transitions: Transition[] = []
   readonly transitionSeqs: number[] = []
-  readonly #lastPositions = new Map<number, number>()
+  /** Null: nothing is queued or running at that priority. */
+  readonly #lastPositions = new Map<number, number | null>()
   #lastSeq: number | null = null
 
   constructor(connection: Connection, interned: Interned) {
@@ -68,21 +63,27 @@ export class Transaction {
 
   /** The number of the next Job. */
   takeSeq(): number {
-    this.#lastSeq ??= this.connection.get<{ last: number }>(SELECT_LAST_SEQ)?.last ?? 0
-    return ++this.#lastSeq
+    if (this.#lastSeq === null) this.#readLast(0)
+    return ++(this.#lastSeq as number)
   }
 
   /** A position behind everything that is queued or running at this priority. */
   takeLastPosition(priority: number): number {
-    let highest: number | null | undefined = this.#lastPositions.get(priority)
-    if (highest === undefined) {
-      const queued = this.connection.get<{ highest: number | null }>(SELECT_HIGHEST_QUEUED, priority)?.highest ?? null
-      const running = this.connection.get<{ highest: number | null }>(SELECT_HIGHEST_RUNNING, priority)?.highest ?? null
-      highest = queued === null ? running : running === null ? queued : Math.max(queued, running)
-    }
-    const position = nextPosition(highest)
+    if (!this.#lastPositions.has(priority)) this.#readLast(priority)
+    const position = nextPosition(this.#lastPositions.get(priority) ?? null)
     this.#lastPositions.set(priority, position)
     return position
+  }
+
+  #readLast(priority: number): void {
+    const row = this.connection.get<{ queued: number | null; running: number | null; seq: number }>(
+      SELECT_LAST,
+      priority,
+    )
+    const { queued = null, running = null, seq = 0 } = row ?? {}
+    this.#lastSeq ??= seq
+    const highest = queued === null ? running : running === null ? queued : Math.max(queued, running)
+    if (!this.#lastPositions.has(priority)) this.#lastPositions.set(priority, highest)
   }
 
   /** To be called after positions were changed in another way. */

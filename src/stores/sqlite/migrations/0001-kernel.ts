@@ -112,7 +112,8 @@ create table pawl_runs (
   seq integer primary key references pawl_jobs,
   run_id text not null unique,
   node_seq integer not null references pawl_nodes,
-  status text check (status in ('COMPLETED', 'FAILED', 'SKIPPED')),
+  -- Written out, because a list of values would be a small table, built anew for each statement.
+  status text check (status = 'COMPLETED' or status = 'FAILED' or status = 'SKIPPED'),
   reason text,
   started_at integer not null,
   finished_at integer,

@@ -149,11 +149,15 @@ export function lastEventSeq(connection: Connection): number {
   return connection.get<{ last: number | null }>(SELECT_LAST_SEQ)?.last ?? 0
 }
 
-// The newest row stays, however old it is: the next one's number follows from it.
+// Looks at the oldest rows only. The newest row stays, however old it is: the next one's number follows from it.
 const DELETE_EVENTS = `
 delete from pawl_events
-where seq in (select seq from pawl_events where at < ?1 and seq < (select max(seq) from pawl_events) order by seq limit ?2)`
+where seq in (
+  select seq
+  from (select seq, at from pawl_events where seq < (select max(seq) from pawl_events) order by seq limit ?)
+  where at < ?
+)`
 
 export function pruneEvents(transaction: Transaction, before: number, limit: number): number {
-  return transaction.connection.run(DELETE_EVENTS, before, limit)
+  return transaction.connection.run(DELETE_EVENTS, limit, before)
 }
