@@ -198,7 +198,7 @@ describe('automatic retries', () => {
     await second.scheduler.enqueue(broken.job, null)
     await second.advance('1d')
     expect(broken.executions()).toBe(2)
-    expect(told[0]).toContain('shouldRetry threw')
+    expect(told[0]).toContain('shouldRetry failed')
   })
 })
 

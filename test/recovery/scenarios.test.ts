@@ -95,7 +95,8 @@ test.for(['recovery:node-found', 'store:before-commit', 'recovery:runs-ended'] s
       throw new Error('crash')
     })
     const { errors } = await scene.recover()
-    expect(errors).toEqual([expect.stringContaining('crash')])
+    // A finish that could not be written is tried again by itself; what else breaks off is told.
+    expect(errors).toEqual(place === 'store:before-commit' ? [] : [expect.stringContaining('crash')])
     await scene.recoverTwice()
     const crashes = ['a 1 FINISHED, run FAILED crash', 'b 1 FINISHED, run FAILED crash']
     expect(readJobs(scene.file).slice(0, 2)).toEqual(crashes)

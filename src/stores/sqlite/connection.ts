@@ -5,7 +5,10 @@ export type SqlValue = string | number | null
 
 export type SqlRow = Record<string, SqlValue>
 
-/** The small part of a SQLite library that Pawl uses: the API of `node:sqlite`, with each statement prepared once. */
+/**
+ * The small part of a SQLite library that Pawl uses: the API of `node:sqlite`, with each statement prepared once. Values
+ * are bound to plain `?` in their order: better-sqlite3 takes numbered ones for named.
+ */
 export class Connection {
   readonly driver: Driver
   readonly handle: DriverHandle

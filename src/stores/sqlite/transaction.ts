@@ -33,8 +33,8 @@ export class Interned {
 // execute right now. Numbers of pruned Jobs are not given again: events still point to them.
 const SELECT_LAST = `
 select
-  (select position from pawl_queue where priority = ?1 order by position desc limit 1) as queued,
-  (select max(position) from pawl_occupancies where priority = ?1) as running,
+  (select position from pawl_queue where priority = ? order by position desc limit 1) as queued,
+  (select max(position) from pawl_occupancies where priority = ?) as running,
   max(
     coalesce((select max(seq) from pawl_jobs), 0),
     coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
@@ -78,6 +78,7 @@ export class Transaction {
   #readLast(priority: number): void {
     const row = this.connection.get<{ queued: number | null; running: number | null; seq: number }>(
       SELECT_LAST,
+      priority,
       priority,
     )
     const { queued = null, running = null, seq = 0 } = row ?? {}

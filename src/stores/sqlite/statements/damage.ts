@@ -146,8 +146,8 @@ export function repairMissingRun(
 const IS_RETRY_MISSING = `
 select 1 as found
 from pawl_runs
-where seq = ?1 and will_retry = 1
-  and not exists (select 1 from pawl_jobs where retry_of = ?2)`
+where seq = ? and will_retry = 1
+  and not exists (select 1 from pawl_jobs where retry_of = ?)`
 
 export function repairMissingRetry(
   transaction: Transaction,

@@ -109,17 +109,17 @@ const SELECT_CHAIN_OCCUPANCY = `
 select 1 as found
 from pawl_jobs j
 join pawl_occupancies o on o.seq = j.seq
-where j.job_id = ?1
+where j.job_id = ?
 union all
 select 1
 from pawl_jobs j
 join pawl_occupancies o on o.seq = j.seq
-where j.chain_id = ?1
+where j.chain_id = ?
 limit 1`
 
 /** Whether a body of any attempt of this chain executes. */
 export function isChainOccupied(connection: Connection, chainId: string): boolean {
-  return connection.get(SELECT_CHAIN_OCCUPANCY, chainId) !== undefined
+  return connection.get(SELECT_CHAIN_OCCUPANCY, chainId, chainId) !== undefined
 }
 
 const FROM_RUNS = `

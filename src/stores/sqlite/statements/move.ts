@@ -173,9 +173,9 @@ set position = numbered.position
 from (
   select live.seq, row_number() over (order by live.position, j.created_at, j.job_id) * 100 as position
   from (
-    select seq, position from pawl_queue where priority = ?1
+    select seq, position from pawl_queue where priority = ?
     union all
-    select seq, position from pawl_occupancies where priority = ?1
+    select seq, position from pawl_occupancies where priority = ?
   ) as live
   join pawl_jobs j on j.seq = live.seq
 ) as numbered
@@ -193,7 +193,7 @@ where priority = ?`
 
 export function normalisePositions(transaction: Transaction, priority: number): number {
   transaction.forgetPositions()
-  transaction.connection.run(NUMBER_JOBS, priority)
+  transaction.connection.run(NUMBER_JOBS, priority, priority)
   transaction.connection.run(NUMBER_OCCUPANCIES, priority)
   return transaction.connection.run(NUMBER_QUEUE, priority)
 }

@@ -15,15 +15,15 @@ limit ?`
 const SELECT_LOG_PATHS = `
 select log_path
 from pawl_runs
-where log_path is not null and seq in (select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1)`
+where log_path is not null and seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
 
 const DELETE_LOGS = `
 delete from pawl_run_logs
-where seq in (select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1)`
+where seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
 
 const DELETE_RUNS = `
 delete from pawl_runs
-where seq in (select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1)`
+where seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
 
 const DELETE_RETRIES = 'delete from pawl_jobs where chain_id = ?'
 const DELETE_FIRST = 'delete from pawl_jobs where job_id = ?'
@@ -36,7 +36,7 @@ export function pruneChains(transaction: Transaction, request: PruneRequest): Pr
   let jobsRemoved = 0
   for (const first of rows) {
     if (!isPrunable(transaction, first, request.endedBefore)) continue
-    for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id)) {
+    for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id, first.job_id)) {
       logPaths.push(log_path)
     }
     jobsRemoved += removeChain(transaction, first.job_id)
@@ -59,15 +59,15 @@ function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number
 const REMEMBER_PRUNED = `
 insert into pawl_counters (name, value)
 select 'last_pruned_job', max(seq) from (
-  select seq from pawl_jobs where job_id = ?1 union all select seq from pawl_jobs where chain_id = ?1
+  select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?
 )
 where true
 on conflict (name) do update set value = max(value, excluded.value)`
 
 function removeChain(transaction: Transaction, chainId: string): number {
   const { connection } = transaction
-  connection.run(REMEMBER_PRUNED, chainId)
-  connection.run(DELETE_LOGS, chainId)
-  connection.run(DELETE_RUNS, chainId)
+  connection.run(REMEMBER_PRUNED, chainId, chainId)
+  connection.run(DELETE_LOGS, chainId, chainId)
+  connection.run(DELETE_RUNS, chainId, chainId)
   return connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
 }
