@@ -173,13 +173,11 @@ export class Executor {
     const { job, reporter } = execution
     const { finisher, clock } = this.#parts
     if (execution.interruptWritten !== null) {
-      // Called without waiting for the finish, so that both can share one commit: the store keeps their order.
-      const written = Promise.all([execution.interruptWritten, finisher.release(job.claim)])
+      // One after the other: a release counts only once the outcome is written, and that may take its time.
+      await execution.interruptWritten
+      await finisher.release(job.claim)
       // Lines that came after the outcome are too late; the store counts them.
-      const rest = reporter?.take() ?? EMPTY_REPORT
-      if (rest !== EMPTY_REPORT)
-        await this.#parts.store.recordReports([{ claim: job.claim, report: rest }], clock.now())
-      await written
+      await this.#writeReports([execution])
       if (end !== 'invalid-params' && !answersAbort(end)) this.#reportLate(execution, end)
       return
     }

@@ -115,7 +115,8 @@ export class SchedulerNode {
     assert(!this.isStarted, 'a node is started twice')
     await this.#beginLife()
     const stats = await this.#recovery.recoverAtStart()
-    await this.#pruneEvents()
+    // One page, so that it happens also where no process lives long; a start must not take long.
+    await this.#parts.store.pruneEvents(this.#parts.clock.now() - EVENTS_KEPT_MS, PRUNE_EVENTS_MAX)
     this.#dispatcher.start()
     return stats
   }
