@@ -34,7 +34,7 @@ export class Dispatcher {
   #isRunning = false
   #dueTimer: Timer | null = null
   #floorTimer: Timer | null = null
-  #isWakeScheduled = false
+  #freed: string[] = []
   #quietWaiters: (() => void)[] = []
 
   constructor(parts: DispatcherParts) {
@@ -71,9 +71,8 @@ export class Dispatcher {
 
   /** A body has ended, and its place is free. */
   freePlace(type: string): void {
-    this.#bodies--
-    this.#executing.set(type, (this.#executing.get(type) ?? 1) - 1)
-    this.#wakeInThisTurn()
+    this.#freed.push(type)
+    if (this.#freed.length === 1) setImmediate(() => this.#takeFreedPlaces())
   }
 
   hear(signal: StoreSignal): void {
@@ -81,16 +80,15 @@ export class Dispatcher {
   }
 
   /**
-   * Bodies that end together free their places together, and their finishes are written at the end of this turn: the
-   * claim joins them there, so that one commit serves both.
+   * Bodies that end together free their places together. Their finishes are handed to the store at the end of this turn,
+   * just before this: the claim follows them there, finds their permits released, and one commit serves both.
    */
-  #wakeInThisTurn(): void {
-    if (this.#isWakeScheduled) return
-    this.#isWakeScheduled = true
-    setImmediate(() => {
-      this.#isWakeScheduled = false
-      this.wake()
-    })
+  #takeFreedPlaces(): void {
+    for (const type of this.#freed.splice(0)) {
+      this.#bodies--
+      this.#executing.set(type, (this.#executing.get(type) ?? 1) - 1)
+    }
+    this.wake()
   }
 
   async #claim(): Promise<void> {

@@ -93,6 +93,8 @@ export class Executor {
       passFaultPoint('executor:body-ended')
       // The outcome is handed over before the place is free: a claim that follows must find its permits released.
       const concluded = this.#conclude(execution, type, end)
+      // The occupancy of an interrupted body goes later than its outcome, and its place with it.
+      if (execution.interruptWritten !== null) await concluded
       this.#leave(execution)
       await concluded
     } catch (error) {
