@@ -40,6 +40,11 @@ select
     coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
   ) as seq`
 
+type NullableFacts = 'runId' | 'outcome' | 'reason'
+
+/** A transition whose missing facts are null. */
+type Step = Omit<Transition, NullableFacts> & Partial<Pick<Transition, NullableFacts>>
+
 /** One write transaction under way: what its statements need to share. */
 export class Transaction {
   readonly connection: Connection
@@ -56,8 +61,16 @@ export class Transaction {
     this.interned = interned
   }
 
-  note(seq: number, transition: Transition): void {
-    this.transitions.push(transition)
+  /** Notes one step of a Job. What it has not is null. */
+  note(seq: number, step: Step): void {
+    const { kind, jobId, chainId, type, status, attempt, at } = step
+    const { runId = null, outcome = null, reason = null } = step
+    const transition = { kind, jobId, runId, chainId, type, status, outcome, reason, attempt, at }
+    this.transitions.push(
+      step.progress === undefined
+        ? transition
+        : { ...transition, progress: step.progress, message: step.message ?? null },
+    )
     this.transitionSeqs.push(seq)
   }
 

@@ -77,8 +77,6 @@ function noteTransition(
     jobId: job.job_id,
     chainId: job.chain_id ?? job.job_id,
     type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
-    outcome: null,
-    reason: null,
     attempt: job.attempt,
   })
 }

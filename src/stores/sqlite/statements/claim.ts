@@ -203,8 +203,6 @@ function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lan
     chainId,
     type: lane.type,
     status: 'RUNNING',
-    outcome: null,
-    reason: null,
     attempt: row.attempt,
     at: request.now,
   })

@@ -139,12 +139,9 @@ function insertJob(transaction: Transaction, job: NewJob, now: number): Enqueued
   transaction.note(seq, {
     kind: 'job.queued',
     jobId: job.jobId,
-    runId: null,
     chainId: job.jobId,
     type: job.type,
     status: 'QUEUED',
-    outcome: null,
-    reason: null,
     attempt: 1,
     at: now,
   })

@@ -82,12 +82,9 @@ function place(transaction: Transaction, job: JobRow, priority: number, position
   transaction.note(job.seq, {
     kind: 'job.moved',
     jobId: job.job_id,
-    runId: null,
     chainId: job.chain_id ?? job.job_id,
     type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
     status: 'QUEUED',
-    outcome: null,
-    reason: null,
     attempt: job.attempt,
     at: now,
   })

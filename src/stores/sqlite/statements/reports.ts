@@ -88,8 +88,6 @@ export function noteProgress(
     chainId: job.chainId,
     type: job.type,
     status: 'RUNNING',
-    outcome: null,
-    reason: null,
     attempt: job.attempt,
     at,
     progress: report.progress.fraction,

@@ -81,12 +81,9 @@ function noteQueued(
   transaction.note(row.seq, {
     kind: 'job.queued',
     jobId,
-    runId: null,
     chainId: row.chain_id ?? jobId,
     type: laneById(transaction.connection, transaction.interned, row.lane_id).type,
     status: 'QUEUED',
-    outcome: null,
-    reason: null,
     attempt: row.attempt,
     at: now,
   })
