@@ -2,25 +2,36 @@ import { PawlError } from '../domain/errors.ts'
 import type { AcceptedType } from '../engine/enqueue.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
 import type { TypeDirectory } from '../operations/context.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { MaintenanceStore } from '../store/maintenance.ts'
+
+/** What others made known of a type is asked for again after this long: they may have been deployed anew. */
+const LOOK_AGAIN_AFTER_MS = 5_000
 
 /** The types this process handles, and those that others have made known on the store. A known type stays known. */
 export class KnownTypes implements TypeDirectory {
   readonly #store: Pick<MaintenanceStore, 'findTypes'>
+  readonly #clock: Clock
   readonly #known = new Map<string, AcceptedType>()
+  #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(store: Pick<MaintenanceStore, 'findTypes'>, handled: Iterable<RegisteredType>) {
+  constructor(store: Pick<MaintenanceStore, 'findTypes'>, handled: Iterable<RegisteredType>, clock: Clock) {
     this.#store = store
+    this.#clock = clock
     for (const handler of handled) this.#known.set(handler.type, { policy: handler.policy, handler })
   }
 
   get(type: string): AcceptedType | Promise<AcceptedType> {
-    return this.#known.get(type) ?? this.#lookUp(type)
+    const accepted = this.#known.get(type)
+    if (accepted?.handler != null) return accepted
+    const isFresh = this.#clock.now() - this.#lookedAt < LOOK_AGAIN_AFTER_MS
+    return accepted !== undefined && isFresh ? accepted : this.#lookUp(type)
   }
 
   async #lookUp(type: string): Promise<AcceptedType> {
+    this.#lookedAt = this.#clock.now()
     for (const { type: name, policy } of await this.#store.findTypes()) {
-      if (!this.#known.has(name)) this.#known.set(name, { policy, handler: null })
+      if (this.#known.get(name)?.handler == null) this.#known.set(name, { policy, handler: null })
     }
     const accepted = this.#known.get(type)
     if (accepted !== undefined) return accepted

@@ -24,7 +24,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
       clock.now(),
     )
     const newId = createIdSource(clock, options.random)
-    const types = new KnownTypes(store, checked.types.values())
+    const types = new KnownTypes(store, checked.types.values(), clock)
     const scheduler = new Scheduler({ store, clock, newId, types }, checked)
     if (checked.handleSignals) closeOnSignals(scheduler, checked.logger)
     return scheduler

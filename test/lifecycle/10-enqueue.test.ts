@@ -3,7 +3,7 @@
 // A Job is an accepted request to execute a type once. This file is about accepting it.
 import { defineJob, openScheduler } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
+import { openTestScheduler, SettableClock } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { listeningLogger, namesOf, newDatabasePath, newGate, refusalOf } from './stage.ts'
@@ -430,4 +430,18 @@ describe('follow-ups of a handler', () => {
     const settled = await (await stage.scheduler.enqueue(careful, null)).settled()
     expect(settled).toMatchObject({ outcome: 'COMPLETED', result: expect.stringContaining(`caught: ${words}`) })
   })
+})
+
+test('a type that only others handle is accepted with the policy it has there now', async () => {
+  const path = newDatabasePath()
+  const clock = new SettableClock()
+  const first = defineJob({ type: 'elsewhere', timeoutMs: 1000, run: () => null })
+  await (await openScheduler({ store: sqlite(path), jobs: [first], clock })).close()
+  await using caller = await openScheduler({ store: sqlite(path), clock })
+  expect((await (await caller.enqueue('elsewhere', null)).get()).policy.timeoutMs).toBe(1000)
+
+  const second = defineJob({ type: 'elsewhere', timeoutMs: 2000, run: () => null })
+  await (await openScheduler({ store: sqlite(path), jobs: [second], clock })).close()
+  clock.set(clock.now() + 10_000)
+  expect((await (await caller.enqueue('elsewhere', null)).get()).policy.timeoutMs).toBe(2000)
 })
