@@ -214,7 +214,10 @@ export class Executor {
       if (answer instanceof Promise) answer.catch(() => {})
       throw new TypeError(`Expected shouldRetry to return true or false, got ${typeof answer}.`)
     } catch (error) {
-      this.#parts.logger.warn({ error, type: type.type }, 'shouldRetry failed; the job is retried as its policy says')
+      this.#parts.logger.warn(
+        { error, type: type.type },
+        'shouldRetry failed to return true or false; the job is retried as its policy says',
+      )
       return false
     }
   }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { assert } from '../domain/errors.ts'
-import type { Clock } from '../platform/clock.ts'
+import type { Clock, Timer } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { Random } from '../platform/random.ts'
@@ -123,10 +123,15 @@ export class SchedulerNode {
 
   /** Claims nothing more and waits. What has not ended then goes on; nothing is aborted. */
   async stop(timeoutMs: number): Promise<readonly string[]> {
-    await this.#dispatcher.stop()
-    await this.#waitForBodies(timeoutMs)
+    await this.#stopClaiming(timeoutMs)
     if (this.#executor.size === 0) await this.#finisher.drained(WRITE_PATIENCE_MS)
     return this.#executor.jobIds()
+  }
+
+  async #stopClaiming(timeoutMs: number): Promise<void> {
+    const deadlineAt = this.#parts.clock.now() + timeoutMs
+    await this.#within(timeoutMs, this.#dispatcher.stop())
+    await this.#waitForBodies(Math.max(0, deadlineAt - this.#parts.clock.now()))
   }
 
   /**
@@ -134,7 +139,7 @@ export class SchedulerNode {
    * ignored the abort; until then this node lives, because they do.
    */
   async leave(timeoutMs: number): Promise<{ readonly left: Promise<void> | null }> {
-    await this.stop(timeoutMs)
+    await this.#stopClaiming(timeoutMs)
     if (this.#executor.size > 0) {
       this.#executor.interruptAll('shutdown')
       await this.#waitForBodies(ABORT_GRACE_MS + this.#killGraceMs())
@@ -149,7 +154,7 @@ export class SchedulerNode {
       { bodies: this.#executor.size },
       'Some jobs ignored their abort signal; their places stay taken until they end or the process does',
     )
-    return { left: this.#executor.idle().then(() => this.#endLife()) }
+    return { left: this.#endLifeWhenIdle() }
   }
 
   hear(signal: StoreSignal): void {
@@ -201,10 +206,16 @@ export class SchedulerNode {
     ])
   }
 
-  async #endLife(): Promise<void> {
+  async #endLifeWhenIdle(): Promise<void> {
+    await this.#executor.idle()
     await this.#finisher.drained(WRITE_PATIENCE_MS)
+    await this.#endLife()
+  }
+
+  async #endLife(): Promise<void> {
     try {
-      if (this.#isRegistered) await this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now())
+      if (this.#isRegistered)
+        await this.#within(WRITE_PATIENCE_MS, this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now()))
     } catch (error) {
       this.#parts.logger.warn({ error }, 'This node could not sign off; others find it dead, and recover what it left')
     }
@@ -213,12 +224,22 @@ export class SchedulerNode {
   }
 
   async #waitForBodies(timeoutMs: number): Promise<void> {
-    if (this.#executor.size === 0) return
+    if (this.#executor.size > 0) await this.#within(timeoutMs, this.#executor.idle())
+  }
+
+  /** Waits for the work, but not longer than this. A failure of the work within that time is thrown. */
+  async #within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+    let timer: Timer | null = null
     const timeout = new Promise<void>((resolve) => {
-      const timer = this.#parts.clock.after(timeoutMs, resolve)
-      void this.#executor.idle().then(() => timer.cancel())
+      timer = this.#parts.clock.after(timeoutMs, resolve)
     })
-    await Promise.race([this.#executor.idle(), timeout])
+    // After the timeout nobody looks at it any more.
+    work.catch(() => {})
+    try {
+      await Promise.race([work, timeout])
+    } finally {
+      ;(timer as Timer | null)?.cancel()
+    }
   }
 
   #killGraceMs(): number {

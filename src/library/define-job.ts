@@ -69,15 +69,16 @@ type JsonResult<Result> = [Result] extends [JsonCompatible<Result>]
   : { readonly run: () => 'The result of a handler must survive JSON: no functions, bigints, Dates, Maps or Sets.' }
 
 /** Defines a job type: a name, and what executing it means. */
-export function defineJob<const Schema extends StandardSchemaV1 | undefined = undefined, Result = undefined>(
-  definition: HandlerJob<Schema, Result> & JsonResult<Result>,
-): JobType<InputOfSchema<Schema>, Result>
 export function defineJob<const Schema extends StandardSchemaV1 | undefined = undefined, Result = unknown>(
   definition: ModuleJob<Schema>,
 ): JobType<InputOfSchema<Schema>, Result>
 export function defineJob<const Schema extends StandardSchemaV1 | undefined = undefined>(
   definition: CommandJob<Schema>,
 ): JobType<InputOfSchema<Schema>, null>
+// Last, because TypeScript explains what is wrong by the last of them, and most types are of this kind.
+export function defineJob<const Schema extends StandardSchemaV1 | undefined = undefined, Result = undefined>(
+  definition: HandlerJob<Schema, Result> & JsonResult<Result>,
+): JobType<InputOfSchema<Schema>, Result>
 export function defineJob(definition: AnyDefinition): JobType<unknown, never> {
   const kind = readKind(definition)
   refuseUnknownKeys(definition, [...COMMON_KEYS, ...kind.keys], '')

@@ -27,7 +27,12 @@ export interface Driver {
 
 /** The class of better-sqlite3, structurally, so that Pawl needs no dependency on it. */
 export interface BetterSqlite3 {
-  new (path: string, options?: { timeout?: number }): DriverHandle & { backup(path: string): Promise<unknown> }
+  new (
+    path: string,
+    options?: { timeout?: number },
+  ): DriverHandle & {
+    backup(path: string, options: { progress: () => number }): Promise<unknown>
+  }
 }
 
 interface NodeSqlite {
@@ -85,7 +90,8 @@ export function adaptBetterSqlite3(library: BetterSqlite3): Driver {
       // It takes no URIs.
       peek: () => null,
       owns: (handle): handle is DriverHandle => handle instanceof library,
-      backup: async (handle, path) => void (await (handle as InstanceType<BetterSqlite3>).backup(path)),
+      backup: async (handle, path) =>
+        void (await (handle as InstanceType<BetterSqlite3>).backup(path, { progress: () => BACKUP_PAGES_MAX })),
     }
     broughtDrivers.set(library, driver)
   }

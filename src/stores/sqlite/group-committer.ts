@@ -18,6 +18,7 @@ const GROUP_MAX = 512
 /** How long a write waits for other processes before it gives up. */
 const BUSY_PATIENCE_MS = 60_000
 const BUSY_PAUSE_MAX_MS = 20
+const CLOSING_PATIENCE_MS = 2_000
 
 /**
  * Groups the writes of one turn of the event loop into one commit: a power-safe commit costs the same for one write as
@@ -32,6 +33,7 @@ export class GroupCommitter {
   /** How many of the first pending writes must not share a commit, because one of them broke their group. */
   #alone = 0
   #flushing = false
+  #patienceMs = BUSY_PATIENCE_MS
   #idleWaiters: (() => void)[] = []
 
   constructor(connection: Connection, path: string, signal: (signal: StoreSignal) => void) {
@@ -54,8 +56,14 @@ export class GroupCommitter {
     })
   }
 
+  /** Nobody will write any more: waits for what is pending, but not long for others. */
+  async close(): Promise<void> {
+    this.#patienceMs = CLOSING_PATIENCE_MS
+    await this.#drained()
+  }
+
   /** Resolves when nothing is pending. */
-  async drained(): Promise<void> {
+  async #drained(): Promise<void> {
     if (!this.#flushing) return
     await new Promise<void>((resolve) => this.#idleWaiters.push(resolve))
   }
@@ -67,7 +75,7 @@ export class GroupCommitter {
       const result = this.#tryCommit(group)
       if (result === 'busy') {
         busySince ??= performance.now()
-        if (performance.now() - busySince < BUSY_PATIENCE_MS) {
+        if (performance.now() - busySince < this.#patienceMs) {
           await pause(1 + Math.random() * BUSY_PAUSE_MAX_MS)
           continue
         }
@@ -137,7 +145,7 @@ export class GroupCommitter {
 function busyError(path: string): PawlError {
   return new PawlError(
     'store_busy',
-    `The database ${path} stayed locked by another process for ${BUSY_PATIENCE_MS / 1000} s. Nothing was stored; try again.`,
+    `The database ${path} stayed locked by another process for too long. Nothing was stored; try again.`,
     { details: { path } },
   )
 }

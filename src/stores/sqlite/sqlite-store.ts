@@ -302,7 +302,7 @@ export class SqliteStore implements Store {
     this.#closed = true
     this.#watcher?.stop()
     this.#listeners.clear()
-    await this.#committer.drained()
+    await this.#committer.close()
     await Promise.allSettled(this.#backups)
     this.#callers.forget()
     try {
