@@ -27,7 +27,10 @@ test('two processes execute thousands of Jobs of one file: each once, in order, 
   const places = new Map(ids.map((id, place) => [id, place]))
   const claimed = (await stage.claims()).map((id) => places.get(id) as number)
   for (const type of new Set<string>(TYPES)) {
-    isAscending(claimed.filter((place) => items[place]?.type === type))
+    const ofType = claimed.filter((place) => items[place]?.type === type)
+    expect(ofType).toHaveLength(items.filter((item) => item.type === type).length)
+    isAscending(ofType)
+    // One process may get all of a limited type: whoever frees the permit claims in the same commit.
     for (const name of ['left', 'right']) {
       isAscending(begun.filter(({ node, ...note }) => node === name && note.type === type).map(({ params }) => params))
     }
@@ -45,7 +48,6 @@ test('two processes execute thousands of Jobs of one file: each once, in order, 
 })
 
 function isAscending(numbers: readonly unknown[]): void {
-  expect(numbers.length).toBeGreaterThan(0)
   expect(numbers).toEqual(numbers.toSorted(byNumber))
 }
 
