@@ -52,6 +52,11 @@ export class Executor {
     return this.#executions.size
   }
 
+  /** Whether code of a body still executes, not only the writing of what came of it. */
+  get hasBodies(): boolean {
+    return [...this.#executions.values()].some((execution) => !execution.isBodyOver)
+  }
+
   isExecuting(runId: string): boolean {
     return this.#executions.has(runId)
   }
@@ -90,6 +95,7 @@ export class Executor {
     const type = this.#parts.types.get(job.type) as RegisteredType
     try {
       const end = await this.#runBody(execution, type)
+      execution.isBodyOver = true
       passFaultPoint('executor:body-ended')
       // The outcome is handed over before the place is free: a claim that follows must find its permits released.
       const concluded = this.#conclude(execution, type, end)
@@ -326,6 +332,7 @@ class Execution {
   interruptedBy: InterruptCause | null = null
   interruptWritten: Promise<FinishResult> | null = null
   invalidParams = ''
+  isBodyOver = false
   hasEnded = false
 
   constructor(job: ClaimedJob) {

@@ -146,7 +146,7 @@ export class SchedulerNode {
     }
     await this.#poller.stop()
     await this.#finisher.drained(WRITE_PATIENCE_MS)
-    if (this.#executor.size === 0) {
+    if (!this.#executor.hasBodies) {
       await this.#endLife()
       return { left: null }
     }

@@ -84,7 +84,7 @@ test('a line that cannot be written is lost alone: the lines of other bodies are
   const talk = defineJob({
     type: 'talk',
     run: async ({ params, log }) => {
-      log.info(params === 'bad' ? POISON : String(params))
+      log.info(params === 'bad' ? POISON : (params as string))
       await gate.passed
     },
   })
