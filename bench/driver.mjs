@@ -14,7 +14,8 @@ pragma journal_mode = wal;
 pragma synchronous = full;
 pragma fullfsync = on;
 pragma checkpoint_fullfsync = on;
-pragma journal_size_limit = 67108864;`
+pragma journal_size_limit = 67108864;
+pragma wal_autocheckpoint = 4000;`
 
 export function openWithPragmas(path) {
   const database = openPlain(path)

@@ -45,6 +45,11 @@ export class Connection {
     return this.#prepare(sql).all(...values) as Row[]
   }
 
+  /** Begins or ends a transaction, by a statement that is prepared once. */
+  control(sql: string): void {
+    this.#prepare(sql).run()
+  }
+
   /** Runs statements that need no values and return nothing: transactions, migrations, pragmas. */
   exec(sql: string): void {
     this.handle.exec(sql)

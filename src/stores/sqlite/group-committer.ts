@@ -12,6 +12,10 @@ interface PendingWrite {
   readonly reject: (error: unknown) => void
 }
 
+// Prepared once, unlike what `exec` runs: they are needed for every commit.
+const BEGIN = 'begin immediate'
+const COMMIT = 'commit'
+
 /** Writes that share one commit. More would block the event loop for too long. */
 const GROUP_MAX = 512
 
@@ -93,7 +97,7 @@ export class GroupCommitter {
   /** Commits the group and answers it. `busy`: nothing happened, the lock is somebody else's. */
   #tryCommit(group: readonly PendingWrite[]): 'answered' | 'busy' {
     try {
-      this.#connection.exec('begin immediate')
+      this.#connection.control(BEGIN)
     } catch (error) {
       if (isBusy(error)) return 'busy'
       this.#take(group)
@@ -108,7 +112,7 @@ export class GroupCommitter {
       for (const write of group) values.push(write.work(transaction))
       row = insertEventRow(transaction)
       passFaultPoint('store:before-commit')
-      this.#connection.exec('commit')
+      this.#connection.control(COMMIT)
     } catch (error) {
       this.#rollback()
       if (group.length === 1) group[0]?.reject(translateError(error, this.#path))

@@ -111,6 +111,8 @@ function prepare(connection: Connection, path: string, durability: Durability): 
     connection.exec('pragma fullfsync = on')
     connection.exec('pragma checkpoint_fullfsync = on')
     connection.exec('pragma journal_size_limit = 67108864')
+    // A checkpoint syncs the database file as well; four times as rarely as by default, the log stays below 20 MB.
+    connection.exec('pragma wal_autocheckpoint = 4000')
   }
   migrate(connection, path, Date.now())
   return connection
