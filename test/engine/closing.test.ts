@@ -5,7 +5,7 @@ import { defineJob, openScheduler, type Scheduler } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
 import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test, vi } from 'vitest'
-import { aborted, listeningLogger, newDatabasePath, newGate, refusalOf } from '../lifecycle/stage.ts'
+import { aborted, listeningLogger, newDatabasePath, newGate, openHandle, refusalOf } from '../lifecycle/stage.ts'
 import { breakCommits, SQLITE_FULL, sqliteError } from './stage.ts'
 
 const note = defineJob({ type: 'note', run: () => null })
@@ -118,4 +118,27 @@ test('a stop while the start is under way stops what it starts', async () => {
   expect(scheduler.isStarted).toBe(false)
   const { jobId } = await scheduler.enqueue(note, null)
   expect((await scheduler.getJob(jobId)).status).toBe('QUEUED')
+})
+
+test('while another connection keeps the file locked, closing ends and leaves the outcome to recovery', {
+  timeout: 30_000,
+}, async () => {
+  const path = newDatabasePath()
+  const gate = newGate()
+  const work = defineJob({ type: 'work', run: () => gate.passed })
+  const options = { store: sqlite(path), jobs: [work], logger: listeningLogger(), shutdownTimeoutMs: 100 }
+  const scheduler = await openScheduler(options)
+  await scheduler.start()
+  const { jobId } = await scheduler.enqueue(work, null)
+  await vi.waitFor(() => expect(scheduler.executing).toEqual([jobId]))
+  const other = openHandle(path)
+  other.exec('begin immediate')
+  gate.open()
+  await scheduler.close()
+  other.exec('rollback')
+  other.close()
+
+  await using next = await openScheduler({ store: sqlite(path), jobs: [work] })
+  expect((await next.start()).runningJobsRecovered).toBe(1)
+  expect(await next.findRunOfJob(jobId)).toMatchObject({ status: 'FAILED', reason: 'crash' })
 })
