@@ -1,10 +1,23 @@
 export type { Chain, ChainOutcome } from './domain/chain.ts'
+export type { OnParentFailure } from './domain/dependency.ts'
 export { type ErrorCode, NonRetryableError, PawlError } from './domain/errors.ts'
+export type { Group, GroupCounts, GroupMode, GroupStatus, OnMemberFailure } from './domain/group.ts'
 export type { CancelMode, Hold, Job, JobPolicy, JobStatus } from './domain/job.ts'
 export type { JsonObject, JsonValue } from './domain/json.ts'
 export type { BackoffOptions, RetryOptions } from './domain/options.ts'
+export type { Reservation, ReservationReason, ReservationStatus } from './domain/reservation.ts'
 export type { Backoff, RetryCounts, RetryPolicy } from './domain/retry.ts'
 export type { Artifact, FailureReason, LogLevel, Progress, Run, RunStatus } from './domain/run.ts'
+export type {
+  MissedPolicy,
+  OverlapPolicy,
+  Schedule,
+  ScheduleTarget,
+  SkippedSlots,
+  SkipReason,
+} from './domain/schedule.ts'
+export type { PreviewedSlot, Timing } from './domain/slots.ts'
+export type { Template } from './domain/template.ts'
 export type { ClaimQuestion, ConcurrencyPolicy } from './engine/concurrency-policy.ts'
 export type { LateFinish } from './engine/executor.ts'
 export type { RecoveryStats } from './engine/recovery.ts'
@@ -15,16 +28,25 @@ export {
   type JobTypeOptions,
   type ModuleJob,
 } from './library/define-job.ts'
+export type { GroupHandle, Groups } from './library/groups.ts'
 export type { JobHandle, Settled } from './library/job-handle.ts'
 export type { AnyJobType, InputOf, JobContext, JobType, JsonCompatible, ResultOf, Skipped } from './library/job-type.ts'
+export type { EnqueueItem, GraphItem } from './library/listed-jobs.ts'
 export { openScheduler } from './library/open-scheduler.ts'
-export type { EnqueueItem, LocalEvents, Scheduler, SchedulerEvents } from './library/scheduler.ts'
+export type { LocalEvents, Scheduler, SchedulerEvents } from './library/scheduler.ts'
 export type { SchedulerOptions } from './library/scheduler-options.ts'
+export { previewSchedule, type Schedules } from './library/schedules.ts'
+export type { Templates } from './library/templates.ts'
 export type { Cancellation, CancelOptions } from './operations/cancel-job.ts'
+export type { DirectOptions, DirectResult } from './operations/direct.ts'
 export type { EnqueueOptions } from './operations/enqueue-options.ts'
+export type { GroupOptions } from './operations/groups.ts'
 export type { NewPlace } from './operations/move-job.ts'
+export type { PreviewOptions, PreviewRange, SchedulePreview } from './operations/preview-schedule.ts'
 export type { LogEntry } from './operations/read-history.ts'
 export type { ManualRetry, ManualRetryOptions } from './operations/retry-job.ts'
+export type { ScheduleChange, ScheduleOptions } from './operations/schedule-options.ts'
+export type { TemplateChange, TemplateOptions } from './operations/template-options.ts'
 export type { Clock, Timer } from './platform/clock.ts'
 export type { Logger } from './platform/logger.ts'
 export type { Random } from './platform/random.ts'

@@ -42,6 +42,15 @@ export interface Job {
   readonly createdBy: string | null
   readonly businessKey: string | null
   readonly idempotencyKey: string | null
+  readonly templateId: string | null
+  readonly scheduleId: string | null
+  /** The slot of its schedule for which it was made. */
+  readonly slotAt: number | null
+  readonly groupId: string | null
+  /** The Jobs it waits for or waited for, as they were named. */
+  readonly dependsOn: readonly string[]
+  /** Where the ends of this Job are told, besides the webhooks of the store. */
+  readonly webhookUrl: string | null
   readonly createdAt: number
   readonly queuedAt: number
   /** The instant before which it must not start. */
@@ -58,11 +67,14 @@ export interface HoldFacts {
   readonly runAt: number
   /** A body of the previous attempt has not ended yet. */
   readonly awaitsPredecessor: boolean
+  /** Parents that have not settled as the Job needs it: named ones, or only the predecessor in its sequential group. */
+  readonly awaits: 'nobody' | 'parents' | 'group'
 }
 
 /** The first thing that keeps a QUEUED Job from starting at `now`, the one that only others can lift first. */
 export function decideHold(facts: HoldFacts, now: number): Hold | null {
   if (facts.awaitsPredecessor) return 'predecessor'
+  if (facts.awaits !== 'nobody') return facts.awaits === 'group' ? 'group' : 'dependencies'
   if (facts.runAt > now) return 'delayed'
   return null
 }

@@ -3,7 +3,8 @@ import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { StoreSignal } from '../store/events.ts'
 import { passFaultPoint } from '../store/fault-points.ts'
-import type { ClaimedJob, RunStore } from '../store/runs.ts'
+import type { ClaimedTicket } from '../store/reservations.ts'
+import type { Claimed, ClaimedJob, RunStore } from '../store/runs.ts'
 import type { ConcurrencyPolicy } from './concurrency-policy.ts'
 
 export interface DispatcherParts {
@@ -16,6 +17,7 @@ export interface DispatcherParts {
   readonly types: readonly string[]
   readonly policy: ConcurrencyPolicy
   readonly execute: (job: ClaimedJob) => void
+  readonly executeDirect: (ticket: ClaimedTicket) => void
 }
 
 /** Wakes that get lost, and a computer that slept, must not stop the queue: so often it is looked at in any case. */
@@ -24,7 +26,7 @@ const LOOK_AT_LEAST_EVERY_MS = 5_000
 /** After a failed claim, wait this long before the next. */
 const RETRY_CLAIM_MS = 500
 
-/** Fills the free places of this node from the head of the queue, whenever there is reason to look. */
+/** Fills the free places of this node with waiting tickets, then from the head of the queue, whenever there is reason to look. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
   readonly #executing = new Map<string, number>()
@@ -76,7 +78,7 @@ export class Dispatcher {
   }
 
   hear(signal: StoreSignal): void {
-    if (signal.kind === 'changed-elsewhere' || signal.row.transitions.some(({ kind }) => WAKING.has(kind))) this.wake()
+    if (mayLetSomethingStart(signal)) this.wake()
   }
 
   /**
@@ -97,11 +99,13 @@ export class Dispatcher {
     let nextLookMs: number | null = null
     try {
       const limit = this.#parts.concurrency - this.#bodies
-      const claimed = await this.#claimUpTo(limit)
-      if (claimed.length > 0) passFaultPoint('dispatcher:claimed')
-      for (const job of claimed) this.#start(job)
+      const { tickets, jobs } = await this.#claimUpTo(limit)
+      const claimed = tickets.length + jobs.length
+      if (claimed > 0) passFaultPoint('dispatcher:claimed')
+      for (const ticket of tickets) this.#start(ticket.type, () => this.#parts.executeDirect(ticket))
+      for (const job of jobs) this.#start(job.type, () => this.#parts.execute(job))
       // Fewer than asked for: nothing else is ready, until somebody wakes us or a delayed Job becomes due.
-      if (claimed.length < limit) nextLookMs = await this.#untilNextDueMs()
+      if (claimed < limit) nextLookMs = await this.#untilNextDueMs()
     } catch (error) {
       this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
       nextLookMs = RETRY_CLAIM_MS
@@ -127,18 +131,19 @@ export class Dispatcher {
     this.#floorTimer = null
   }
 
-  #claimUpTo(limit: number): Promise<readonly ClaimedJob[]> {
+  #claimUpTo(limit: number): Promise<Claimed> {
     const { store, clock, nodeId, newId, policy, types } = this.#parts
     const decided = policy.decideClaims({ freePlaces: limit, executing: this.#executing, types })
-    // A policy can only hold back: never a type without a handler here, never more than there is room for.
+    // A policy can only hold back: never a type without a handler here, never more than there is room for. Tickets are
+    // not its business: those of all types named here are served.
     const allowed = new Map(types.map((type) => [type, Math.min(decided.get(type) ?? 0, limit)]))
     return store.claimJobs({ nodeId, now: clock.now(), limit, types: allowed, newRunId: newId })
   }
 
-  #start(job: ClaimedJob): void {
+  #start(type: string, execute: () => void): void {
     this.#bodies++
-    this.#executing.set(job.type, (this.#executing.get(job.type) ?? 0) + 1)
-    this.#parts.execute(job)
+    this.#executing.set(type, (this.#executing.get(type) ?? 0) + 1)
+    execute()
   }
 
   async #untilNextDueMs(): Promise<number | null> {
@@ -147,5 +152,23 @@ export class Dispatcher {
   }
 }
 
-/** Commits after which something may be able to start that could not before. */
-const WAKING: ReadonlySet<string> = new Set(['job.queued', 'job.finished', 'job.cancelled', 'run.released'])
+/** Steps of Jobs after which something may be able to start that could not before. */
+const WAKING: ReadonlySet<string> = new Set([
+  'job.queued',
+  'job.released',
+  'job.finished',
+  'job.cancelled',
+  'run.released',
+])
+
+function mayLetSomethingStart(signal: StoreSignal): boolean {
+  switch (signal.kind) {
+    case 'changed-elsewhere':
+      return true
+    case 'committed':
+      return signal.row.transitions.some(({ kind }) => WAKING.has(kind))
+    case 'stirred':
+      // A ticket has come, or what one held back or took is free.
+      return signal.what.has('tickets') || signal.what.has('reservations')
+  }
+}

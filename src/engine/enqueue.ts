@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
+import type { OnParentFailure } from '../domain/dependency.ts'
 import { PawlError } from '../domain/errors.ts'
 import { type JobPolicy, PRIORITY_MAX, PRIORITY_MIN } from '../domain/job.ts'
 import { encodeJson, PARAMS_BYTES_MAX } from '../domain/json.ts'
@@ -20,6 +21,12 @@ export interface EnqueueRequest {
   readonly idempotencyKey: string | null
   readonly timeoutMs: number | null | undefined
   readonly retry: RetryPolicy | undefined
+  readonly templateId: string | null
+  readonly scheduleId: string | null
+  readonly slotAt: number | null
+  readonly dependsOn: readonly string[]
+  readonly onParentFailure: OnParentFailure
+  readonly webhookUrl: string | null
 }
 
 /** What the engine must know to accept a Job of a type. Where no handler is at hand, only the stored policy. */
@@ -115,6 +122,12 @@ function assemble(
       request.idempotencyKey === null
         ? null
         : { key: request.idempotencyKey, fingerprint: fingerprint(request.type, given) },
+    templateId: request.templateId,
+    scheduleId: request.scheduleId,
+    slotAt: request.slotAt,
+    dependsOn: request.dependsOn,
+    onParentFailure: request.onParentFailure,
+    webhookUrl: request.webhookUrl,
   }
 }
 

@@ -36,7 +36,7 @@ export class EventFeed {
   }
 
   hear(signal: StoreSignal): void {
-    if (this.#listeners.size === 0) return
+    if (this.#listeners.size === 0 || signal.kind === 'stirred') return
     if (
       signal.kind === 'committed' &&
       !this.#isReading &&

@@ -1,14 +1,21 @@
 import { decideRetry } from '../domain/retry.ts'
 import type { Outcome } from '../domain/run.ts'
-import { type Clock, delay } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { Random } from '../platform/random.ts'
 import type { NewJob } from '../store/jobs.ts'
+import type {
+  ClaimedTicket,
+  DirectClaim,
+  DirectFinishResult,
+  FinishedDirectRun,
+  ReservationStore,
+} from '../store/reservations.ts'
 import type { Claim, ClaimedJob, FinishedRun, FinishResult, RetryOrder, RunReport, RunStore } from '../store/runs.ts'
 import { Batcher } from './batcher.ts'
-import { describeThrown } from './isolation/sent-error.ts'
-import { failure } from './outcome.ts'
+import { insist } from './insist.ts'
+import { OutcomeWriter } from './outcome-writer.ts'
 import { EMPTY_REPORT } from './reporter.ts'
 
 /** One Run that is to end. */
@@ -21,8 +28,17 @@ export interface Ending {
   readonly followUps: readonly NewJob[]
 }
 
+/** One direct execution that is to end. */
+export interface DirectEnding {
+  readonly ticket: ClaimedTicket
+  readonly outcome: Outcome
+  readonly body: 'ended' | 'executing'
+  readonly followUps: readonly NewJob[]
+}
+
 export interface FinisherParts {
-  readonly store: Pick<RunStore, 'finishRuns' | 'releaseOccupancies'>
+  readonly store: Pick<RunStore, 'finishRuns' | 'releaseOccupancies'> &
+    Pick<ReservationStore, 'finishDirectRuns' | 'releaseDirectOccupancies'>
   readonly clock: Clock
   readonly random: Random
   readonly newId: IdSource
@@ -30,53 +46,61 @@ export interface FinisherParts {
   readonly nodeId: string
 }
 
-const RETRY_WRITE_MS = 250
-
-/** The only place where Runs end, whoever ended them: their body, a timeout, a cancellation, a shutdown, recovery. */
+/** The only place where bodies get their outcomes, whoever ended them: itself, a timeout, a cancellation, a shutdown, recovery. */
 export class Finisher {
   readonly #parts: FinisherParts
-  readonly #finishes: Batcher<FinishedRun, FinishResult>
+  readonly #runs: OutcomeWriter<FinishedRun, FinishResult>
+  readonly #directRuns: OutcomeWriter<FinishedDirectRun, DirectFinishResult>
   readonly #releases: Batcher<Claim, undefined>
-  /** Runs whose end is being written. */
-  readonly #finishing = new Set<string>()
+  readonly #directReleases: Batcher<DirectClaim, undefined>
 
   constructor(parts: FinisherParts) {
+    const { store, clock, logger, newId } = parts
     this.#parts = parts
-    this.#finishes = new Batcher((runs) => this.#writeFinishes(runs))
-    this.#releases = new Batcher(async (claims) => {
-      await this.#write(() => parts.store.releaseOccupancies(claims, parts.clock.now()))
-      return claims.map(() => undefined)
+    this.#runs = new OutcomeWriter({
+      clock,
+      logger,
+      write: (runs) => store.finishRuns(runs, newId),
+      instead: (run, outcome) => ({ ...run, outcome, retry: null, followUps: [], report: EMPTY_REPORT }),
+      idOf: ({ job }) => job.claim.runId,
     })
+    this.#directRuns = new OutcomeWriter({
+      clock,
+      logger,
+      write: (runs) => store.finishDirectRuns(runs),
+      instead: (run, outcome) => ({ ...run, outcome, followUps: [] }),
+      idOf: ({ ticket }) => ticket.claim.reservationId,
+    })
+    this.#releases = this.#releaser((claims: readonly Claim[]) => store.releaseOccupancies(claims, clock.now()))
+    this.#directReleases = this.#releaser((claims: readonly DirectClaim[]) =>
+      store.releaseDirectOccupancies(claims, clock.now()),
+    )
   }
 
   /** Writes an outcome together with everything that follows from it. */
-  async finish(ending: Ending): Promise<FinishResult> {
-    const { job } = ending
+  finish({ job, outcome, vetoed, body, report, followUps }: Ending): Promise<FinishResult> {
     const finishedAt = this.#parts.clock.now()
-    this.#finishing.add(job.claim.runId)
-    try {
-      return await this.#finishes.add({
-        job,
-        by: this.#parts.nodeId,
-        outcome: ending.outcome,
-        finishedAt,
-        retry: this.decideRetryOrder(job, ending.outcome, ending.vetoed, finishedAt),
-        followUps: ending.followUps,
-        report: ending.report,
-        body: ending.body,
-      })
-    } finally {
-      this.#finishing.delete(job.claim.runId)
-    }
+    const retry = this.decideRetryOrder(job, outcome, vetoed, finishedAt)
+    return this.#runs.write({ job, by: this.#parts.nodeId, outcome, finishedAt, retry, followUps, report, body })
   }
 
-  isFinishing(runId: string): boolean {
-    return this.#finishing.has(runId)
+  /** The same for a direct execution. Whatever came of it, nothing follows but what it asked for itself. */
+  finishDirect(ending: DirectEnding): Promise<DirectFinishResult> {
+    return this.#directRuns.write({ ...ending, finishedAt: this.#parts.clock.now() })
+  }
+
+  /** By the id of a Run, or of a reservation. */
+  isFinishing(id: string): boolean {
+    return this.#runs.isWriting(id) || this.#directRuns.isWriting(id)
   }
 
   /** The body of a Run whose outcome was written before has really ended. */
   async release(claim: Claim): Promise<void> {
     await this.#releases.add(claim)
+  }
+
+  async releaseDirect(claim: DirectClaim): Promise<void> {
+    await this.#directReleases.add(claim)
   }
 
   decideRetryOrder(
@@ -100,7 +124,8 @@ export class Finisher {
 
   /** Nothing is pending, or the time is up: an outcome that cannot be written by then is left to recovery. */
   async drained(timeoutMs: number): Promise<void> {
-    const drained = this.#finishes.drained().then(() => this.#releases.drained())
+    const outcomes = Promise.all([this.#runs.drained(), this.#directRuns.drained()])
+    const drained = outcomes.then(() => Promise.all([this.#releases.drained(), this.#directReleases.drained()]))
     await new Promise<void>((resolve) => {
       const timer = this.#parts.clock.after(timeoutMs, resolve)
       void drained.then(() => {
@@ -110,53 +135,11 @@ export class Finisher {
     })
   }
 
-  /** All together; but one that cannot be written must not take the others with it. */
-  async #writeFinishes(runs: readonly FinishedRun[]): Promise<readonly FinishResult[]> {
-    try {
-      return await this.#write(() => this.#parts.store.finishRuns(runs))
-    } catch (error) {
-      if (isClosed(error)) throw error
-      return Promise.all(runs.map((run) => this.#writeAlone(run)))
-    }
+  #releaser<Right>(release: (rights: readonly Right[]) => Promise<void>): Batcher<Right, undefined> {
+    const { clock, logger } = this.#parts
+    return new Batcher(async (rights: readonly Right[]) => {
+      await insist(clock, logger, 'The end of a body cannot be written; trying until it can', () => release(rights))
+      return rights.map(() => undefined)
+    })
   }
-
-  /** What the body reported or asked for may be what cannot be written. Then the Run fails, and says so. */
-  async #writeAlone(run: FinishedRun): Promise<FinishResult> {
-    const { store, logger } = this.#parts
-    const finishOne = async (one: FinishedRun) => (await this.#write(() => store.finishRuns([one])))[0] as FinishResult
-    try {
-      return await finishOne(run)
-    } catch (error) {
-      if (isClosed(error)) throw error
-      logger.error({ error, runId: run.job.claim.runId }, 'An outcome cannot be written; the run fails instead')
-      const outcome = failure('error', `The outcome could not be written: ${describeThrown(error).message}`)
-      return finishOne({ ...run, outcome, retry: null, followUps: [], report: EMPTY_REPORT })
-    }
-  }
-
-  /**
-   * The handler had its effect, so its outcome must be written, however long the store cannot: dropping it would run the
-   * Job again. The very same finish is repeated; the store answers a repetition as it answered the first.
-   */
-  async #write<T>(write: () => Promise<T>): Promise<T> {
-    for (let isLogged = false; ; isLogged = true) {
-      try {
-        return await write()
-      } catch (error) {
-        if (isPermanent(error)) throw error
-        if (!isLogged) this.#parts.logger.error({ error }, 'An outcome cannot be written; trying until it can')
-        await delay(this.#parts.clock, RETRY_WRITE_MS)
-      }
-    }
-  }
-}
-
-function isClosed(error: unknown): boolean {
-  return (error as { code?: unknown } | null)?.code === 'closed'
-}
-
-/** Trying again cannot help: the store is closed, or the code is wrong. */
-function isPermanent(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code
-  return !(code === 'store_busy' || code === 'storage_full' || code === 'database_unavailable')
 }

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { assert } from '../domain/errors.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
@@ -6,16 +5,22 @@ import type { Logger } from '../platform/logger.ts'
 import type { Random } from '../platform/random.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { NewJob } from '../store/jobs.ts'
-import type { Life, NodeRecord } from '../store/nodes.ts'
+import type { NodeRecord } from '../store/nodes.ts'
+import type { ClaimedTicket } from '../store/reservations.ts'
 import type { ClaimedJob } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { ConcurrencyPolicy } from './concurrency-policy.ts'
+import { DirectWork } from './direct-work.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { Executor, type LateFinish } from './executor.ts'
+import { Executor } from './executor.ts'
 import { Finisher } from './finisher.ts'
 import type { RegisteredType } from './job-type.ts'
+import { JobWork, type JobWorkParts, type LateFinish } from './job-work.ts'
+import { NodeLife } from './node-life.ts'
+import type { NodePart } from './node-part.ts'
 import { Poller } from './poller.ts'
 import { Recovery, type RecoveryStats } from './recovery.ts'
+import { ReportWriter } from './report-writer.ts'
 
 export interface NodeParts {
   readonly store: Store
@@ -23,10 +28,14 @@ export interface NodeParts {
   readonly random: Random
   readonly newId: IdSource
   readonly logger: Logger
+  /** This node's id. */
+  readonly nodeId: string
   readonly name: string
   readonly concurrency: number
   readonly policy: ConcurrencyPolicy
   readonly types: ReadonlyMap<string, RegisteredType>
+  /** What else works while this node lives, or while it claims. */
+  readonly background: readonly NodePart[]
   readonly prepareFollowUp: (type: string, params: unknown, options: unknown) => NewJob | Promise<NewJob>
   readonly lateFinish: (late: LateFinish) => void
   readonly nodeRecovered: (node: NodeRecord, stats: RecoveryStats) => void
@@ -34,6 +43,7 @@ export interface NodeParts {
 
 const LOOK_FOR_DEAD_EVERY_MS = 1_000
 const LOOK_FOR_STRAYS_EVERY_MS = 5_000
+const EXPIRE_TICKETS_EVERY_MS = 5_000
 const PRUNE_EVENTS_EVERY_MS = 600_000
 const EVENTS_KEPT_MS = 24 * 3_600_000
 const PRUNE_EVENTS_MAX = 1_000
@@ -44,44 +54,42 @@ const ABORT_GRACE_MS = 1_000
 /** How long a node that leaves waits for outcomes that the store does not take. */
 const WRITE_PATIENCE_MS = 5_000
 
-/** One scheduler that executes: it lives from its first start until its last body has ended. */
+/**
+ * One scheduler that executes, or waits on a ticket. It lives from its first start until its last body has ended; one that
+ * was never started lives as long as somebody in it waits.
+ */
 export class SchedulerNode {
   readonly nodeId: string
   readonly #parts: NodeParts
+  readonly #work: JobWorkParts
   readonly #finisher: Finisher
   readonly #executor: Executor
   readonly #dispatcher: Dispatcher
   readonly #recovery: Recovery
   readonly #poller: Poller
-  #life: Life | null = null
-  #isRegistered = false
+  readonly #life: NodeLife
+  #waiters = 0
+  #hasStarted = false
+  #arePartsLiving = false
+  #hasLeft = false
   #hasUnseenWish = false
 
   constructor(parts: NodeParts) {
-    const { store, clock, random, newId, logger } = parts
+    const { store, clock, random, newId, logger, nodeId, nodeRecovered, types, concurrency, name } = parts
     this.#parts = parts
-    this.nodeId = newId()
-    const { nodeId } = this
-    this.#finisher = new Finisher({ store, clock, random, newId, logger, nodeId })
-    this.#recovery = new Recovery({
-      store,
-      finisher: this.#finisher,
-      clock,
-      logger,
-      newId,
-      nodeId,
-      nodeRecovered: parts.nodeRecovered,
-    })
+    this.nodeId = nodeId
+    const finisher = new Finisher({ store, clock, random, newId, logger, nodeId })
+    const { prepareFollowUp, lateFinish } = parts
+    const reports = new ReportWriter(store, clock, logger)
+    this.#finisher = finisher
+    this.#work = { store, finisher, reports, clock, logger, types, prepareFollowUp, lateFinish }
+    this.#recovery = new Recovery({ store, finisher, clock, logger, newId, nodeId, nodeRecovered })
     this.#executor = new Executor({
-      store,
-      finisher: this.#finisher,
       clock,
       logger,
-      types: parts.types,
+      types,
       logDirectory: store.logDirectory,
-      prepareFollowUp: parts.prepareFollowUp,
       placeFreed: (type) => this.#dispatcher.freePlace(type),
-      lateFinish: parts.lateFinish,
     })
     this.#dispatcher = new Dispatcher({
       store,
@@ -89,12 +97,21 @@ export class SchedulerNode {
       logger,
       newId,
       nodeId,
-      concurrency: parts.concurrency,
-      types: [...parts.types.keys()],
+      concurrency,
+      types: [...types.keys()],
       policy: parts.policy,
       execute: (job) => this.#execute(job),
+      executeDirect: (ticket) => this.#executeDirect(ticket),
     })
     this.#poller = new Poller(clock, logger)
+    this.#life = new NodeLife({
+      store,
+      clock,
+      logger,
+      record: { nodeId, name, types: [...types.keys()], concurrency },
+      begun: () => this.#startPolling(),
+      ending: () => this.#poller.stop(),
+    })
   }
 
   get isStarted(): boolean {
@@ -103,20 +120,33 @@ export class SchedulerNode {
 
   /** Neither a body nor a claim nor a write is under way here. */
   get isQuiet(): boolean {
-    return this.#executor.size === 0 && !this.#dispatcher.isClaiming
+    return (
+      this.#executor.size === 0 &&
+      !this.#dispatcher.isClaiming &&
+      this.#parts.background.every(({ isQuiet }) => isQuiet)
+    )
   }
 
+  /** The Jobs whose bodies execute here. */
   get executing(): readonly string[] {
-    return this.#executor.jobIds()
+    return this.#executor.idsOf('job')
+  }
+
+  /** The reservations whose bodies execute here. */
+  get executingDirect(): readonly string[] {
+    return this.#executor.idsOf('direct')
   }
 
   /** Recovers what the dead left, then claims. After a stop it goes on with what still executes here. */
   async start(): Promise<RecoveryStats> {
     assert(!this.isStarted, 'a node is started twice')
-    await this.#beginLife()
+    this.#hasStarted = true
+    await this.#life.begin()
     const stats = await this.#recovery.recoverAtStart()
     // One page, so that it happens also where no process lives long; a start must not take long.
     await this.#parts.store.pruneEvents(this.#parts.clock.now() - EVENTS_KEPT_MS, PRUNE_EVENTS_MAX)
+    await this.#life.setClaims(true)
+    this.#startParts()
     this.#dispatcher.start()
     return stats
   }
@@ -125,13 +155,46 @@ export class SchedulerNode {
   async stop(timeoutMs: number): Promise<readonly string[]> {
     await this.#stopClaiming(timeoutMs)
     if (this.#executor.size === 0) await this.#finisher.drained(WRITE_PATIENCE_MS)
-    return this.#executor.jobIds()
+    return this.executing
   }
 
   async #stopClaiming(timeoutMs: number): Promise<void> {
-    const deadlineAt = this.#parts.clock.now() + timeoutMs
-    await this.#within(timeoutMs, this.#dispatcher.stop())
-    await this.#waitForBodies(Math.max(0, deadlineAt - this.#parts.clock.now()))
+    const { clock } = this.#parts
+    const deadlineAt = clock.now() + timeoutMs
+    const restMs = () => Math.max(0, deadlineAt - clock.now())
+    await this.#within(timeoutMs, Promise.all([this.#dispatcher.stop(), this.#stopParts('claiming')]))
+    const told = this.#tellStopped()
+    await this.#waitForBodies(restMs())
+    if (restMs() > 0) await this.#within(restMs(), told)
+  }
+
+  /** So that nobody counts on this node. It is no reason to fail: others find out when they wait in vain. */
+  async #tellStopped(): Promise<void> {
+    try {
+      await this.#life.setClaims(false)
+    } catch (error) {
+      this.#parts.logger.warn({ error }, 'It could not be written that this node claims no more')
+    }
+  }
+
+  #startParts(): void {
+    for (const part of this.#parts.background) {
+      if (part.during === 'claiming' || !this.#arePartsLiving) part.start()
+    }
+    this.#arePartsLiving = true
+  }
+
+  async #stopParts(during: NodePart['during']): Promise<void> {
+    const parts = this.#parts.background.filter((part) => part.during === during)
+    await Promise.all(
+      parts.map(async (part) => {
+        try {
+          await part.stop()
+        } catch (error) {
+          this.#parts.logger.error({ error }, 'A part of this node could not be stopped in good order')
+        }
+      }),
+    )
   }
 
   /**
@@ -139,11 +202,13 @@ export class SchedulerNode {
    * ignored the abort; until then this node lives, because they do.
    */
   async leave(timeoutMs: number): Promise<{ readonly left: Promise<void> | null }> {
+    this.#hasLeft = true
     await this.#stopClaiming(timeoutMs)
     if (this.#executor.size > 0) {
       this.#executor.interruptAll('shutdown')
       await this.#waitForBodies(ABORT_GRACE_MS + this.#killGraceMs())
     }
+    if (this.#arePartsLiving) await this.#within(WRITE_PATIENCE_MS, this.#stopParts('living'))
     await this.#poller.stop()
     await this.#finisher.drained(WRITE_PATIENCE_MS)
     if (!this.#executor.hasBodies) {
@@ -157,8 +222,34 @@ export class SchedulerNode {
     return { left: this.#endLifeWhenIdle() }
   }
 
+  /** Whether this node claims, and handles the type. */
+  serves(type: string): boolean {
+    return this.isStarted && this.#parts.types.has(type)
+  }
+
+  /** For somebody who waits on a ticket: lives until the answer is called, also if it was never started. */
+  async ensureLife(): Promise<() => Promise<void>> {
+    this.#waiters++
+    let isWaiting = true
+    const waitNoMore = async (): Promise<void> => {
+      if (!isWaiting) return
+      isWaiting = false
+      this.#waiters--
+      const isNeeded = () => this.#waiters > 0 || this.#hasStarted || this.#hasLeft
+      if (!isNeeded()) await this.#life.endUnless(isNeeded, (removed) => this.#within(WRITE_PATIENCE_MS, removed))
+    }
+    try {
+      await this.#life.begin()
+      return waitNoMore
+    } catch (error) {
+      await waitNoMore()
+      throw error
+    }
+  }
+
   hear(signal: StoreSignal): void {
     this.#dispatcher.hear(signal)
+    for (const part of this.#parts.background) part.hear(signal)
     if (!mayHoldCancelWish(signal)) return
     this.#hasUnseenWish = true
     if (this.#executor.size > 0) void this.#carryOutCancelWishes()
@@ -170,31 +261,13 @@ export class SchedulerNode {
   }
 
   #execute(job: ClaimedJob): void {
-    this.#executor.start(job)
+    this.#executor.start(new JobWork(job, this.#work))
     // The wish may have been committed together with the claim, before this Run was known here.
     if (this.#hasUnseenWish) void this.#carryOutCancelWishes()
   }
 
-  /** Takes up where an earlier start failed; does nothing in a node that lives. */
-  async #beginLife(): Promise<void> {
-    this.#life ??= await this.#parts.store.liveness.begin(this.nodeId)
-    if (this.#isRegistered) return
-    await this.#register()
-    this.#isRegistered = true
-    this.#startPolling()
-  }
-
-  async #register(): Promise<void> {
-    const { store, clock, name, types, concurrency } = this.#parts
-    await store.registerNode({
-      nodeId: this.nodeId,
-      name,
-      host: hostname(),
-      pid: process.pid,
-      types: [...types.keys()],
-      concurrency,
-      startedAt: clock.now(),
-    })
+  #executeDirect(ticket: ClaimedTicket): void {
+    this.#executor.start(new DirectWork(ticket, { ...this.#work, store: this.#parts.store }))
   }
 
   /** Until the last body has ended, also while nothing is claimed: a stopped node lives, and cancels. */
@@ -202,6 +275,7 @@ export class SchedulerNode {
     this.#poller.start([
       { name: 'look for dead nodes', everyMs: LOOK_FOR_DEAD_EVERY_MS, run: () => this.#lookForDead() },
       { name: 'look for strays', everyMs: LOOK_FOR_STRAYS_EVERY_MS, run: () => this.#endStrays() },
+      { name: 'expire tickets', everyMs: EXPIRE_TICKETS_EVERY_MS, run: () => this.#recovery.expireTickets() },
       { name: 'prune events', everyMs: PRUNE_EVENTS_EVERY_MS, run: () => this.#pruneEvents() },
     ])
   }
@@ -212,15 +286,8 @@ export class SchedulerNode {
     await this.#endLife()
   }
 
-  async #endLife(): Promise<void> {
-    try {
-      if (this.#isRegistered)
-        await this.#within(WRITE_PATIENCE_MS, this.#parts.store.removeNode(this.nodeId, this.#parts.clock.now()))
-    } catch (error) {
-      this.#parts.logger.warn({ error }, 'This node could not sign off; others find it dead, and recover what it left')
-    }
-    await this.#life?.end()
-    this.#life = null
+  #endLife(): Promise<void> {
+    return this.#life.end((removed) => this.#within(WRITE_PATIENCE_MS, removed))
   }
 
   async #waitForBodies(timeoutMs: number): Promise<void> {
@@ -247,24 +314,14 @@ export class SchedulerNode {
   }
 
   async #lookForDead(): Promise<void> {
-    await this.#life?.beat()
-    await this.#registerAnewIfTakenForDead()
+    if ((await this.#life.confirm()) === 'registered-anew') this.#dispatcher.wake()
     await this.#recovery.recoverDeadNodes()
     await this.#carryOutCancelWishes()
   }
 
-  /** Somebody took us for dead, which only the loss of our proof of life can have caused. We may not claim until then. */
-  async #registerAnewIfTakenForDead(): Promise<void> {
-    const nodes = await this.#parts.store.listNodes()
-    if (nodes.some(({ nodeId }) => nodeId === this.nodeId)) return
-    this.#parts.logger.warn({ node: this.nodeId }, 'This node was taken for dead; it registers anew')
-    await this.#register()
-    this.#dispatcher.wake()
-  }
-
   async #endStrays(): Promise<void> {
     if (this.#dispatcher.isClaiming) return
-    await this.#recovery.endStrays((runId) => this.#executor.isExecuting(runId) || this.#finisher.isFinishing(runId))
+    await this.#recovery.endStrays((id) => this.#executor.isExecuting(id) || this.#finisher.isFinishing(id))
   }
 
   async #pruneEvents(): Promise<void> {
@@ -286,7 +343,6 @@ export class SchedulerNode {
 }
 
 function mayHoldCancelWish(signal: StoreSignal): boolean {
-  return (
-    signal.kind === 'changed-elsewhere' || signal.row.transitions.some(({ kind }) => kind === 'job.cancel-requested')
-  )
+  if (signal.kind === 'changed-elsewhere') return true
+  return signal.kind === 'committed' && signal.row.transitions.some(({ kind }) => kind === 'job.cancel-requested')
 }

@@ -1,3 +1,4 @@
+import { TICKET_EXPIRES_MS } from '../domain/reservation.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
@@ -5,18 +6,15 @@ import { killOrphan } from '../platform/processes.ts'
 import { passFaultPoint } from '../store/fault-points.ts'
 import type { Damage } from '../store/maintenance.ts'
 import type { NodeRecord } from '../store/nodes.ts'
-import type { ClaimedJob, Occupancy } from '../store/runs.ts'
+import type { ClaimedTicket, DirectOccupancy } from '../store/reservations.ts'
+import type { ChildIdentity, ClaimedJob, Occupancy } from '../store/runs.ts'
 import type { Store } from '../store/store.ts'
 import type { Finisher } from './finisher.ts'
 import { failure } from './outcome.ts'
+import { type RecoveryStats, RecoveryTally } from './recovery-stats.ts'
 import { EMPTY_REPORT } from './reporter.ts'
 
-/** What recovery found and did. */
-export interface RecoveryStats {
-  readonly runningJobsRecovered: number
-  readonly retriesCreated: number
-  readonly errors: readonly string[]
-}
+export type { RecoveryStats } from './recovery-stats.ts'
 
 export interface RecoveryParts {
   readonly store: Store
@@ -49,7 +47,7 @@ export class Recovery {
 
   /** At start: what only damage can have made, the dead, and the remains of lives without a row. */
   async recoverAtStart(): Promise<RecoveryStats> {
-    const tally = new Tally()
+    const tally = new RecoveryTally()
     // Damage first: what it left of a dead node's bodies would keep that node from being removed.
     await this.#repairDamage(tally)
     await this.#recoverDeadNodes(tally)
@@ -60,34 +58,35 @@ export class Recovery {
 
   /** While running: the dead. */
   async recoverDeadNodes(): Promise<void> {
-    await this.#recoverDeadNodes(new Tally())
+    await this.#recoverDeadNodes(new RecoveryTally())
   }
 
-  /** Runs that the store says are executing here, though nobody here knows them: a claim whose answer was lost. */
-  async endStrays(isKnown: (runId: string) => boolean): Promise<void> {
-    const { store, nodeId } = this.#parts
-    const unknown = async () =>
-      (await store.listOccupancies(nodeId, PAGE)).filter(({ job }) => !isKnown(job.claim.runId))
-    const suspects = new Set((await unknown()).map(({ job }) => job.claim.runId))
+  /**
+   * Bodies that the store says are executing here, though nobody here knows them: a claim whose answer was lost. They are
+   * known by the id of their Run, or of their reservation.
+   */
+  async endStrays(isKnown: (id: string) => boolean): Promise<void> {
+    const suspects = new Set(
+      (await this.#findBodies(this.#parts.nodeId)).map(({ id }) => id).filter((id) => !isKnown(id)),
+    )
     if (suspects.size === 0) return
     // Between a commit and the moment we know of it lies a turn of the event loop: look twice.
     await new Promise<void>((resolve) => setImmediate(resolve))
-    for (const occupancy of await unknown()) {
-      const { runId } = occupancy.job.claim
-      if (!suspects.has(runId)) continue
+    for (const { id, end } of await this.#findBodies(this.#parts.nodeId)) {
+      if (!suspects.has(id) || isKnown(id)) continue
       try {
-        await this.#end(occupancy, new Tally())
+        await end(new RecoveryTally())
       } catch (error) {
-        this.#parts.logger.error({ error, runId }, 'A stray run could not be ended; trying again')
+        this.#parts.logger.error({ error, runId: id }, 'A stray run could not be ended; trying again')
       }
     }
   }
 
-  async #recoverDeadNodes(tally: Tally): Promise<void> {
+  async #recoverDeadNodes(tally: RecoveryTally): Promise<void> {
     const { store, nodeId } = this.#parts
     for (const node of await store.listNodes()) {
       if (node.nodeId === nodeId || (await store.liveness.isAlive(node.nodeId))) continue
-      const own = new Tally()
+      const own = new RecoveryTally()
       try {
         await this.#recoverNode(node, own)
       } catch (error) {
@@ -98,13 +97,15 @@ export class Recovery {
     }
   }
 
-  async #recoverNode(node: NodeRecord, tally: Tally): Promise<void> {
+  async #recoverNode(node: NodeRecord, tally: RecoveryTally): Promise<void> {
     const { store, clock } = this.#parts
     passFaultPoint('recovery:node-found')
+    // First of all: as long as they wait, they hold others back.
+    if (await this.#hasTickets()) tally.reservationsExpired += await store.expireTicketsOf(node.nodeId, clock.now())
     for (;;) {
-      const page = await store.listOccupancies(node.nodeId, PAGE)
+      const page = await this.#findBodies(node.nodeId)
       if (page.length === 0) break
-      const ended = await Promise.all(page.map((occupancy) => this.#end(occupancy, tally)))
+      const ended = await Promise.all(page.map(({ end }) => end(tally)))
       // What is left waits for a child that we cannot kill: the next look finds it.
       if (!ended.includes(true)) return
     }
@@ -117,19 +118,56 @@ export class Recovery {
     this.#parts.nodeRecovered(node, stats)
   }
 
-  /** Ends one Run of a dead node, its child first. False: not yet. */
-  async #end({ job, ended, child }: Occupancy, tally: Tally): Promise<boolean> {
-    const { finisher } = this.#parts
-    if (child !== null && (await killOrphan(child)) === 'foreign' && this.#isFreshlyDead(job.claim.nodeId)) return false
-    if (ended) {
-      await finisher.release(job.claim)
-      return true
-    }
-    await this.#finishAsCrash(job, tally)
+  /** Tickets whose callers, though their nodes live, have not renewed them. */
+  async expireTickets(): Promise<void> {
+    const { store, clock } = this.#parts
+    if (!(await this.#hasTickets())) return
+    const now = clock.now()
+    const expired = await store.expireTickets(now - TICKET_EXPIRES_MS, now)
+    if (expired > 0)
+      this.#parts.logger.warn({ tickets: expired }, 'Direct executions waited without being renewed; they expired')
+  }
+
+  /** Mostly there are none, and then nothing needs to be written. */
+  async #hasTickets(): Promise<boolean> {
+    return (await this.#parts.store.listReservations({ status: 'WAITING', limit: 1 })).items.length > 0
+  }
+
+  /** A page of the bodies that are recorded on a node: those of Jobs, and those of direct executions. */
+  async #findBodies(nodeId: string): Promise<readonly FoundBody[]> {
+    const { store } = this.#parts
+    const ofJobs = await store.listOccupancies(nodeId, PAGE)
+    const ofTickets = await store.listDirectOccupancies(nodeId, PAGE)
+    return [
+      ...ofJobs.map((found) => ({
+        id: found.job.claim.runId,
+        end: (tally: RecoveryTally) => this.#endAfterChild(nodeId, found.child, () => this.#end(found, tally)),
+      })),
+      ...ofTickets.map((found) => ({
+        id: found.ticket.claim.reservationId,
+        end: (tally: RecoveryTally) => this.#endAfterChild(nodeId, found.child, () => this.#endDirect(found, tally)),
+      })),
+    ]
+  }
+
+  /** Kills what a dead node left of a body, then ends it. False: not yet. */
+  async #endAfterChild(nodeId: string, child: ChildIdentity | null, end: () => Promise<void>): Promise<boolean> {
+    if (child !== null && (await killOrphan(child)) === 'foreign' && this.#isFreshlyDead(nodeId)) return false
+    await end()
     return true
   }
 
-  async #finishAsCrash(job: ClaimedJob, tally: Tally): Promise<void> {
+  async #end({ job, ended }: Occupancy, tally: RecoveryTally): Promise<void> {
+    if (ended) await this.#parts.finisher.release(job.claim)
+    else await this.#finishAsCrash(job, tally)
+  }
+
+  async #endDirect({ ticket, ended }: DirectOccupancy, tally: RecoveryTally): Promise<void> {
+    if (ended) await this.#parts.finisher.releaseDirect(ticket.claim)
+    else await this.#finishDirectAsCrash(ticket, tally)
+  }
+
+  async #finishAsCrash(job: ClaimedJob, tally: RecoveryTally): Promise<void> {
     const result = await this.#parts.finisher.finish({
       job,
       outcome: failure('crash', 'Crash recovery: the process that executed this job ended before the job did.'),
@@ -141,6 +179,18 @@ export class Recovery {
     if (result.kind !== 'finished') return
     tally.runningJobsRecovered++
     if (result.retryJobId !== null) tally.retriesCreated++
+    if (job.groupId !== null) tally.groupsRecovered.add(job.groupId)
+  }
+
+  /** Nothing is tried again: the caller, if it still waits, is told. */
+  async #finishDirectAsCrash(ticket: ClaimedTicket, tally: RecoveryTally): Promise<void> {
+    const result = await this.#parts.finisher.finishDirect({
+      ticket,
+      outcome: failure('crash', 'Crash recovery: the process that executed this ended before it did.'),
+      body: 'ended',
+      followUps: [],
+    })
+    if (result.kind === 'finished') tally.reservationsExpired++
   }
 
   #isFreshlyDead(nodeId: string): boolean {
@@ -150,7 +200,7 @@ export class Recovery {
     return now - since < FOREIGN_CHILD_GRACE_MS
   }
 
-  async #repairDamage(tally: Tally): Promise<void> {
+  async #repairDamage(tally: RecoveryTally): Promise<void> {
     for (const damage of await this.#parts.store.findDamage(PAGE)) {
       this.#parts.logger.warn({ damage: damage.kind }, 'The database was damaged from outside; repairing it')
       try {
@@ -161,7 +211,7 @@ export class Recovery {
     }
   }
 
-  async #repair(damage: Damage, tally: Tally): Promise<void> {
+  async #repair(damage: Damage, tally: RecoveryTally): Promise<void> {
     const { store, clock, finisher, newId, nodeId } = this.#parts
     const outcome = failure('crash', 'Crash recovery: the job was running, but nothing was left of its execution.')
     const now = clock.now()
@@ -169,7 +219,7 @@ export class Recovery {
       case 'run-missing': {
         const { jobId } = damage.job
         const retry = finisher.decideRetryOrder(damage.job, outcome, false, now)
-        if (!(await store.repairMissingRun({ jobId, runId: newId(), by: nodeId, outcome, retry, now }))) return
+        if (!(await store.repairMissingRun({ jobId, runId: newId(), by: nodeId, outcome, retry, newId, now }))) return
         tally.runningJobsRecovered++
         if (retry !== null) tally.retriesCreated++
         return
@@ -189,19 +239,10 @@ export class Recovery {
   }
 }
 
-class Tally {
-  runningJobsRecovered = 0
-  retriesCreated = 0
-  readonly errors: string[] = []
-
-  add(other: Tally): void {
-    this.runningJobsRecovered += other.runningJobsRecovered
-    this.retriesCreated += other.retriesCreated
-    this.errors.push(...other.errors)
-  }
-
-  stats(): RecoveryStats {
-    const { runningJobsRecovered, retriesCreated, errors } = this
-    return { runningJobsRecovered, retriesCreated, errors }
-  }
+/** A body as recovery sees it: whose, and the way to end it. */
+interface FoundBody {
+  /** Of its Run, or of its reservation. */
+  readonly id: string
+  /** False: not yet. */
+  readonly end: (tally: RecoveryTally) => Promise<boolean>
 }

@@ -58,7 +58,7 @@ export class Settlements {
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
     if (signal.kind === 'changed-elsewhere') this.#lookAtAllWithin(LOOK_PAUSE_MS)
-    else {
+    else if (signal.kind === 'committed') {
       for (const { kind, chainId } of signal.row.transitions) {
         if ((kind === 'job.finished' || kind === 'job.cancelled') && this.#waiters.has(chainId)) this.#look(chainId)
       }

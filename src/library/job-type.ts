@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonValue } from '../domain/json.ts'
+import { invalid } from '../domain/options.ts'
 import type { LogLevel } from '../domain/run.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
 import type { EnqueueOptions } from '../operations/enqueue-options.ts'
@@ -37,6 +38,13 @@ export type JsonCompatible<T> = T extends JsonValue | undefined | void
       : unknown extends T
         ? T
         : never
+
+/** The name of a type that is given as what `defineJob` made, or by its name. */
+export function typeName(type: AnyJobType | string): string {
+  const name = typeof type === 'string' ? type : type?.type
+  if (typeof name !== 'string') throw invalid('type', 'a job type made by defineJob, or its name', type)
+  return name
+}
 
 export type InputOfSchema<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferInput<Schema> : JsonValue
 export type OutputOfSchema<Schema> = Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : JsonValue

@@ -14,6 +14,7 @@ import type { RegisteredType } from '../engine/job-type.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { type Logger, neverThrowing, stderrLogger } from '../platform/logger.ts'
 import { type Random, systemRandom } from '../platform/random.ts'
+import { AddressGuard } from '../platform/webhook-address.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { StoreSource } from '../store/store.ts'
 import { type AnyJobType, REGISTERED } from './job-type.ts'
@@ -30,6 +31,8 @@ export interface SchedulerOptions {
   readonly resources?: Readonly<Record<string, number>>
   /** How long `close` waits for running jobs before it aborts them. @default 30_000 */
   readonly shutdownTimeoutMs?: number
+  /** Which private addresses webhooks may call, such as `['127.0.0.1', '10.0.0.0/8']`. @default none */
+  readonly webhooks?: { readonly allowPrivate?: readonly string[] }
   /** Closes on SIGTERM and SIGINT and exits; a second signal exits at once. @default false */
   readonly handleSignals?: boolean
   /** What operators call this process. @default its host name and pid */
@@ -51,6 +54,7 @@ const KNOWN = [
   'maxRunning',
   'resources',
   'shutdownTimeoutMs',
+  'webhooks',
   'handleSignals',
   'name',
   'concurrencyPolicy',
@@ -64,6 +68,7 @@ export interface CheckedOptions {
   readonly concurrency: number
   readonly limits: readonly LimitRecord[]
   readonly shutdownTimeoutMs: number
+  readonly webhookGuard: AddressGuard
   readonly handleSignals: boolean
   readonly name: string
   readonly policy: ConcurrencyPolicy
@@ -82,12 +87,23 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     concurrency: readWhole(options.concurrency ?? 1, 1, CONCURRENCY_MAX, 'concurrency'),
     limits: readLimits(options, types),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
+    webhookGuard: readWebhookGuard(options.webhooks ?? {}),
     handleSignals: readBoolean(options.handleSignals ?? false, 'handleSignals'),
     name: readText(options.name ?? `${hostname()}-${process.pid}`, 'name'),
     policy: readPort(options.concurrencyPolicy ?? fillFreePlaces, ['decideClaims'], 'concurrencyPolicy'),
     logger: neverThrowing(readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger')),
     clock: readPort(options.clock ?? systemClock, ['now', 'after'], 'clock'),
     random: readPort(options.random ?? systemRandom, ['next'], 'random'),
+  }
+}
+
+function readWebhookGuard(webhooks: { readonly allowPrivate?: readonly string[] }): AddressGuard {
+  refuseUnknownKeys(webhooks, ['allowPrivate'], 'webhooks')
+  const { allowPrivate = [] } = webhooks
+  try {
+    return new AddressGuard(allowPrivate)
+  } catch {
+    throw invalid('webhooks.allowPrivate', 'a list of IP addresses and ranges such as `10.0.0.0/8`', allowPrivate)
   }
 }
 

@@ -5,29 +5,40 @@ import type { Job } from '../domain/job.ts'
 import { LIMIT_MAX } from '../domain/limits.ts'
 import { invalid, readText, readWhole, readWord } from '../domain/options.ts'
 import type { Run } from '../domain/run.ts'
+import { DirectExecutions } from '../engine/direct-execution.ts'
 import { prepareJob } from '../engine/enqueue.ts'
 import { EventFeed } from '../engine/event-feed.ts'
 import type { LateFinish } from '../engine/executor.ts'
+import { GroupSettlements } from '../engine/group-settlements.ts'
 import { SchedulerNode } from '../engine/node.ts'
 import type { RecoveryStats } from '../engine/recovery.ts'
 import { Settlements } from '../engine/settlements.ts'
 import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
 import { cancelJob } from '../operations/cancel-job.ts'
 import type { OperationContext } from '../operations/context.ts'
-import { atIndex, enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
+import { type DirectOptions, type DirectResult, runDirect } from '../operations/direct.ts'
+import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
+import { enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
 import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { pruneHistory } from '../operations/prune-history.ts'
 import * as history from '../operations/read-history.ts'
+import { listReservations } from '../operations/reservations.ts'
 import { type ManualRetry, type ManualRetryOptions, retryJob } from '../operations/retry-job.ts'
 import type { StoreSignal, Transition, TransitionKind } from '../store/events.ts'
 import type { EnqueuedItem, MoveTarget, NewJob } from '../store/jobs.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { NodeRecord } from '../store/nodes.ts'
 import type { Store } from '../store/store.ts'
+import { composeBackground } from './background.ts'
+import { Groups } from './groups.ts'
 import { AcceptedJob, type JobHandle, type Settled, toSettled } from './job-handle.ts'
-import type { AnyJobType, InputOf, ResultOf } from './job-type.ts'
+import { type AnyJobType, type InputOf, type ResultOf, typeName } from './job-type.ts'
+import { type EnqueueItem, type GraphItem, graphToItems, type HandleOf, readItems } from './listed-jobs.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
+import { Schedules } from './schedules.ts'
+import { Templates } from './templates.ts'
+import { Webhooks } from './webhooks.ts'
 
 /** Events of this process alone; all others come from the store, whichever process made them. */
 export interface LocalEvents {
@@ -46,27 +57,27 @@ const EVENT_KINDS = [
   'job.cancelled',
   'job.cancel-requested',
   'job.moved',
+  'job.released',
+  'schedule.triggered',
   'run.progress',
   'run.released',
   'run.late',
   'node.recovered',
 ] as const satisfies readonly (keyof SchedulerEvents)[]
 
-/** One Job of a list for `enqueueMany`. */
-export type EnqueueItem<Type extends AnyJobType | string> = EnqueueOptions & {
-  readonly type: Type
-  readonly params: Type extends AnyJobType ? InputOf<Type> : unknown
-}
-
-type HandleOf<Type> = JobHandle<Type extends AnyJobType ? ResultOf<Type> : unknown>
-
 /** Accepts, executes and remembers Jobs. Made by `openScheduler`. */
 export class Scheduler {
+  readonly templates: Templates
+  readonly schedules: Schedules
+  readonly groups: Groups
+  readonly webhooks: Webhooks
   readonly #store: Store
   readonly #options: CheckedOptions
   readonly #context: OperationContext
   readonly #node: SchedulerNode
+  readonly #directs: DirectExecutions
   readonly #settlements: Settlements
+  readonly #groupSettlements: GroupSettlements
   readonly #feed: EventFeed
   readonly #localListeners = new Map<string, Set<(event: never) => void>>()
   readonly #unsubscribe: () => void
@@ -82,21 +93,36 @@ export class Scheduler {
     this.#options = options
     this.#context = context
     this.#settlements = new Settlements(store, clock)
+    this.#groupSettlements = new GroupSettlements(store, clock)
     this.#feed = new EventFeed(store, options.logger)
+    const call = <T>(work: () => Promise<T>) => this.#call(work)
+    this.templates = new Templates(context, call)
+    this.schedules = new Schedules(context, call)
+    this.groups = new Groups({
+      context,
+      call,
+      handle: (item) => this.#handle(item),
+      wait: (groupId) => this.#groupSettlements.wait(groupId),
+    })
+    this.webhooks = new Webhooks(context, options.webhookGuard, call)
+    const nodeId = newId()
     this.#node = new SchedulerNode({
       store,
       clock,
       random: options.random,
       newId,
       logger: options.logger,
+      nodeId,
       name: options.name,
       concurrency: options.concurrency,
       policy: options.policy,
       types: options.types,
+      background: composeBackground(context, options, nodeId),
       prepareFollowUp: (type, params, followUp) => this.#prepareFollowUp(type, params, followUp as EnqueueOptions),
       lateFinish: (late) => this.#emit('run.late', late),
       nodeRecovered: (node, stats) => this.#emit('node.recovered', { node, stats }),
     })
+    this.#directs = new DirectExecutions({ store, clock, newId, logger: options.logger, node: this.#node })
     this.#unsubscribe = store.subscribe((signal) => this.#hear(signal))
   }
 
@@ -123,17 +149,28 @@ export class Scheduler {
     items: { readonly [Index in keyof Types]: EnqueueItem<Types[Index]> },
   ): Promise<{ -readonly [Index in keyof Types]: HandleOf<Types[Index]> }> {
     this.#refuseClosed()
-    if (!Array.isArray(items)) throw invalid('items', 'a list of { type, params, …options }', items)
-    const now = this.#context.clock.now()
-    const requests = (items as readonly EnqueueItem<AnyJobType>[]).map((item, index) =>
-      atIndex(index, () => {
-        if (typeof item !== 'object' || item === null) throw invalid('job', '{ type, params, …options }', item)
-        const { type, params, ...options } = item
-        return readEnqueueOptions(typeName(type), params, options, now)
-      }),
-    )
+    const requests = readItems(items as readonly EnqueueItem<AnyJobType>[], this.#context.clock.now())
     const accepted = await enqueueJobs(this.#context, requests)
     return accepted.map((item) => this.#handle(item)) as never
+  }
+
+  /**
+   * Accepts a whole graph or nothing: each Job has a name, and `dependsOn` may say the names of others. Cycles are refused
+   * before anything is stored.
+   */
+  async enqueueGraph<const Types extends Readonly<Record<string, AnyJobType | string>>>(
+    graph: { readonly [Name in keyof Types]: GraphItem<Types[Name]> },
+  ): Promise<{ -readonly [Name in keyof Types]: HandleOf<Types[Name]> }> {
+    this.#refuseClosed()
+    const items = graphToItems(graph as Readonly<Record<string, GraphItem<AnyJobType | string>>>)
+    const accepted = await enqueueJobs(this.#context, readItems(items, this.#context.clock.now()))
+    return Object.fromEntries(accepted.map((item, index) => [items[index]?.ref, this.#handle(item)])) as never
+  }
+
+  /** Accepts one Job of a template: `overrides` over its default params, key by key at the top. */
+  async enqueueTemplate(templateId: string, overrides?: unknown, options?: EnqueueOptions): Promise<JobHandle> {
+    this.#refuseClosed()
+    return this.#handle(await enqueueFromTemplate(this.#context, templateId, overrides, options))
   }
 
   /** Accepts one Job inside your own transaction on your own handle: it exists if and only if you commit. SQLite only. */
@@ -198,12 +235,25 @@ export class Scheduler {
 
   /** Neither a body nor a claim is under way in this process. */
   get isQuiet(): boolean {
-    return this.#node.isQuiet
+    return this.#node.isQuiet && this.#directs.isQuiet
   }
 
   /** The Jobs whose bodies execute in this process. */
   get executing(): readonly string[] {
     return this.#node.executing
+  }
+
+  /**
+   * Executes a type now, in the next free place and before the queue, and answers with its result. It makes no Job: the
+   * handler's failure is this call's error (`direct_failed`) and nothing else, and nothing is retried.
+   */
+  async runDirect<Type extends AnyJobType | string>(
+    type: Type,
+    params: Type extends AnyJobType ? InputOf<Type> : unknown,
+    options?: DirectOptions,
+  ): Promise<DirectResult<Type extends AnyJobType ? ResultOf<Type> : unknown>> {
+    this.#refuseClosed()
+    return (await runDirect(this.#context, this.#directs, typeName(type), params, options)) as never
   }
 
   // Steering
@@ -284,6 +334,11 @@ export class Scheduler {
     return this.#call(() => history.readLogs(this.#context, runId, options))
   }
 
+  /** Direct executions, waiting, running and ended, newest first. */
+  listReservations(options?: Parameters<typeof listReservations>[1]): ReturnType<typeof listReservations> {
+    return this.#call(() => listReservations(this.#context, options))
+  }
+
   listNodes(): Promise<readonly NodeRecord[]> {
     return this.#call(() => this.#store.listNodes())
   }
@@ -340,6 +395,8 @@ export class Scheduler {
   #hear(signal: StoreSignal): void {
     this.#node.hear(signal)
     this.#settlements.hear(signal)
+    this.#groupSettlements.hear(signal)
+    this.#directs.hear(signal)
     this.#feed.hear(signal)
   }
 
@@ -356,10 +413,13 @@ export class Scheduler {
   async #close(): Promise<void> {
     for (const callback of this.#atClose) callback()
     await this.#starting?.catch(() => {})
+    await this.#directs.beginClosing(closedError())
     // Bodies that still execute may use this scheduler to their end; only then it refuses.
     const { left } = await this.#node.leave(this.#options.shutdownTimeoutMs).finally(() => {
       this.#isClosed = true
       this.#settlements.close(closedError())
+      this.#groupSettlements.close(closedError())
+      this.#directs.close(closedError())
     })
     if (left === null) return this.#letGo()
     // The bodies that ignored the abort keep the store open until they end, or the process does.
@@ -381,12 +441,6 @@ export class Scheduler {
   #refuseClosed(): void {
     if (this.#isClosed) throw closedError()
   }
-}
-
-function typeName(type: AnyJobType | string): string {
-  const name = typeof type === 'string' ? type : type?.type
-  if (typeof name !== 'string') throw invalid('type', 'a job type made by defineJob, or its name', type)
-  return name
 }
 
 function closedError(): PawlError {

@@ -2,9 +2,14 @@ import { PawlError } from '../domain/errors.ts'
 import { invalid } from '../domain/options.ts'
 import { type EnqueueRequest, prepareJob } from '../engine/enqueue.ts'
 import type { EnqueueConflict, EnqueuedItem, EnqueueResult, NewJob } from '../store/jobs.ts'
+import { atIndex, withIndex } from './at-index.ts'
 import type { OperationContext } from './context.ts'
+import { resolveRefs } from './resolve-refs.ts'
 
 const ENQUEUE_MANY_MAX = 10_000
+
+/** Jobs of a list that are prepared before others get a turn of the event loop. */
+const PREPARED_AT_ONCE = 500
 
 /** Accepts one Job. */
 export async function enqueueJob(context: OperationContext, request: EnqueueRequest): Promise<EnqueuedItem> {
@@ -14,23 +19,37 @@ export async function enqueueJob(context: OperationContext, request: EnqueueRequ
   return items[0] as EnqueuedItem
 }
 
+/** One Job of a list, which others of the list may depend on by its local name. */
+export interface ListedRequest extends EnqueueRequest {
+  readonly ref: string | null
+}
+
 /** Accepts all of them or none. */
 export async function enqueueJobs(
   context: OperationContext,
-  requests: readonly EnqueueRequest[],
+  requests: readonly ListedRequest[],
 ): Promise<readonly EnqueuedItem[]> {
   if (requests.length > ENQUEUE_MANY_MAX) {
     throw invalid('jobs', `a list of at most ${ENQUEUE_MANY_MAX} jobs`, requests.length)
   }
   if (requests.length === 0) return []
+  const jobs = await prepareList(context, requests)
+  return accepted(await context.store.enqueueJobs(jobs, context.clock.now()), requests)
+}
+
+/** Jobs that can be written together: local names are replaced by ids, and nobody waits for himself. */
+export async function prepareList(context: OperationContext, requests: readonly ListedRequest[]): Promise<NewJob[]> {
+  const ids = requests.map(() => context.newId())
+  const resolved = resolveRefs(requests, ids)
   const jobs: NewJob[] = []
-  for (const [index, request] of requests.entries()) {
-    const prepared = atIndex(index, () => prepare(context, request))
+  for (const [index, request] of resolved.entries()) {
+    const prepared = atIndex(index, () => prepare(context, request, ids[index] as string))
     jobs.push(
       prepared instanceof Promise ? await prepared.catch((error) => atIndex(index, () => fail(error))) : prepared,
     )
+    if (index % PREPARED_AT_ONCE === PREPARED_AT_ONCE - 1) await new Promise((resolve) => setImmediate(resolve))
   }
-  return accepted(await context.store.enqueueJobs(jobs, context.clock.now()), requests)
+  return jobs
 }
 
 /** Accepts one Job inside the caller's own transaction, on a store whose transactions are synchronous. */
@@ -53,21 +72,37 @@ export function enqueueJobSync(context: OperationContext, transaction: unknown, 
   return accepted(result, [request])[0] as EnqueuedItem
 }
 
-function prepare(context: OperationContext, request: EnqueueRequest): NewJob | Promise<NewJob> {
+function prepare(
+  context: OperationContext,
+  request: EnqueueRequest,
+  jobId = context.newId(),
+): NewJob | Promise<NewJob> {
   const type = context.types.get(request.type)
-  if (type instanceof Promise) return type.then((known) => prepareJob(request, known, context.newId()))
-  return prepareJob(request, type, context.newId())
+  if (type instanceof Promise) return type.then((known) => prepareJob(request, known, jobId))
+  return prepareJob(request, type, jobId)
 }
 
-function accepted(result: EnqueueResult, requests: readonly EnqueueRequest[]): readonly EnqueuedItem[] {
+export function accepted(result: EnqueueResult, requests: readonly EnqueueRequest[]): readonly EnqueuedItem[] {
   if (result.kind === 'enqueued') return result.items
   const error = conflictError(result.conflict, requests[result.conflict.index] as EnqueueRequest)
   throw requests.length === 1 ? error : withIndex(error, result.conflict.index)
 }
 
 function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): PawlError {
-  const details = { jobId: conflict.jobId }
+  const details = conflict.kind === 'template-not-usable' ? {} : { jobId: conflict.jobId }
   switch (conflict.kind) {
+    case 'parent-not-found':
+      return new PawlError(
+        'parent_not_found',
+        `It depends on job ${conflict.jobId}, which does not exist. It never did, or it was pruned.`,
+        { path: 'dependsOn', details },
+      )
+    case 'template-not-usable':
+      return new PawlError(
+        'template_archived',
+        `Its template ${conflict.templateId} was archived, so no new jobs are made from it.`,
+        { path: 'templateId', details: { templateId: conflict.templateId } },
+      )
     case 'idempotency-key-reused':
       return new PawlError(
         'idempotency_key_reused',
@@ -83,24 +118,6 @@ function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): Pawl
   }
 }
 
-/** Says of an error which Job of the list it is about. */
-export function atIndex<T>(index: number, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw error instanceof PawlError ? withIndex(error, index) : error
-  }
-}
-
 function fail(error: unknown): never {
   throw error
-}
-
-function withIndex(error: PawlError, index: number): PawlError {
-  const path = `jobs.${index}${error.path === undefined ? '' : `.${error.path}`}`
-  return new PawlError(error.code, `Job ${index} of the list: ${error.message} Nothing was stored.`, {
-    path,
-    details: { ...error.details, index },
-    cause: error,
-  })
 }

@@ -1,3 +1,4 @@
+import { ON_PARENT_FAILURE, type OnParentFailure, PARENTS_MAX } from '../domain/dependency.ts'
 import { PawlError } from '../domain/errors.ts'
 import {
   DELAY_MAX_MS,
@@ -5,6 +6,7 @@ import {
   type RetryOptions,
   readRetryOptions,
   readWhole,
+  readWord,
   refuseUnknownKeys,
 } from '../domain/options.ts'
 import { type EnqueueRequest, isPriority } from '../engine/enqueue.ts'
@@ -29,6 +31,16 @@ export interface EnqueueOptions {
   readonly retry?: RetryOptions
   /** Who asked, for the history. */
   readonly createdBy?: string
+  /** Jobs that must settle before this one can start; any id of their chains. */
+  readonly dependsOn?: readonly string[]
+  /**
+   * What happens when one of them ends FAILED or CANCELLED: this Job is cancelled, runs all the same, or waits until
+   * somebody retries the parent and it succeeds.
+   * @default 'cancel'
+   */
+  readonly onParentFailure?: OnParentFailure
+  /** Told of the ends of this Job and its retries, signed with the store's default secret. */
+  readonly webhookUrl?: string
 }
 
 const KNOWN = [
@@ -42,12 +54,16 @@ const KNOWN = [
   'timeoutMs',
   'retry',
   'createdBy',
+  'dependsOn',
+  'onParentFailure',
+  'webhookUrl',
 ] as const
 
 const KEY_LENGTH_MAX = 512
 const NAME_LENGTH_MAX = 512
 const TAGS_MAX = 32
 const TAG_LENGTH_MAX = 128
+const WEBHOOK_URL_LENGTH_MAX = 2_048
 const TIMEOUT_MAX_MS = 30 * 24 * 3_600_000
 /** The last instant that a Date can hold. */
 const INSTANT_MAX = 8_640_000_000_000_000
@@ -74,7 +90,31 @@ export function readEnqueueOptions(
     idempotencyKey: readStorable(options.idempotencyKey, 'idempotencyKey', KEY_LENGTH_MAX),
     timeoutMs: readTimeout(options.timeoutMs),
     retry: options.retry === undefined ? undefined : readRetryOptions(options.retry),
+    templateId: null,
+    scheduleId: null,
+    slotAt: null,
+    dependsOn: readParents(options.dependsOn),
+    onParentFailure: readWord(options.onParentFailure ?? 'cancel', ON_PARENT_FAILURE, 'onParentFailure'),
+    webhookUrl: readWebhookUrl(options.webhookUrl),
   }
+}
+
+function readParents(dependsOn: readonly string[] | undefined): readonly string[] {
+  if (dependsOn === undefined) return []
+  if (!Array.isArray(dependsOn) || dependsOn.length > PARENTS_MAX) {
+    throw invalid('dependsOn', `a list of at most ${PARENTS_MAX} job ids`, dependsOn)
+  }
+  return [...new Set(dependsOn.map((id, index) => readStorable(id, `dependsOn.${index}`, KEY_LENGTH_MAX) as string))]
+}
+
+/** Whether the address may be called is known only when it is; here it must at least be one. */
+function readWebhookUrl(url: string | undefined): string | null {
+  if (url === undefined) return null
+  const text = readStorable(url, 'webhookUrl', WEBHOOK_URL_LENGTH_MAX) as string
+  const parsed = URL.canParse(text) ? new URL(text) : null
+  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '')
+    return text
+  throw invalid('webhookUrl', 'an http or https URL without credentials', url)
 }
 
 function readRunAt({ runAt, delayMs }: EnqueueOptions, now: number): number | null {
@@ -94,13 +134,13 @@ export function readTimeout(timeoutMs: number | null | undefined): number | null
   return readWhole(timeoutMs, 1, TIMEOUT_MAX_MS, 'timeoutMs')
 }
 
-function readTags(tags: readonly string[] | undefined): readonly string[] {
+export function readTags(tags: readonly string[] | undefined): readonly string[] {
   if (tags === undefined) return []
   if (!Array.isArray(tags) || tags.length > TAGS_MAX) throw invalid('tags', `a list of at most ${TAGS_MAX} texts`, tags)
   return tags.map((tag, index) => readStorable(tag, `tags.${index}`, TAG_LENGTH_MAX) as string)
 }
 
-function readStorable(value: unknown, path: string, lengthMax: number): string | null {
+export function readStorable(value: unknown, path: string, lengthMax: number): string | null {
   if (value === undefined) return null
   const isText = typeof value === 'string' && value !== '' && value.length <= lengthMax
   // No database of ours can hold U+0000 or half a surrogate pair in a text.

@@ -11,3 +11,9 @@ export function runNotFound(runId: string): PawlError {
     details: { runId },
   })
 }
+
+export function groupNotFound(groupId: string): PawlError {
+  return new PawlError('group_not_found', `There is no group ${groupId}. It never existed, or it was pruned.`, {
+    details: { groupId },
+  })
+}

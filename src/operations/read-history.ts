@@ -51,11 +51,19 @@ export async function findRunOfJob(context: OperationContext, jobId: string): Pr
 
 export function listJobs(
   context: OperationContext,
-  options: PageOptions & { readonly status?: JobStatus; readonly type?: string } = {},
+  options: PageOptions & {
+    readonly status?: JobStatus
+    readonly type?: string
+    readonly templateId?: string
+    readonly scheduleId?: string
+    readonly groupId?: string
+  } = {},
 ): Promise<Page<Job>> {
-  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'type'], '')
+  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'type', 'templateId', 'scheduleId', 'groupId'], '')
   if (options.status !== undefined) readWord(options.status, ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'], 'status')
-  if (options.type !== undefined) readText(options.type, 'type')
+  for (const name of ['type', 'templateId', 'scheduleId', 'groupId'] as const) {
+    if (options[name] !== undefined) readText(options[name], name)
+  }
   return context.store.listJobs({ ...options, ...readPage(options) }, context.clock.now())
 }
 
@@ -95,8 +103,11 @@ export async function readLogs(
   }))
 }
 
-function readPage({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): { limit: number; cursor: string | null } {
-  if (cursor !== null && !/^-?\d{1,16}(:-?\d{1,16}){0,3}$/.test(cursor))
+export function readPage({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): {
+  limit: number
+  cursor: string | null
+} {
+  if (cursor !== null && !/^(-?\d{1,16}(:-?\d{1,16}){0,3}|[0-9a-f-]{36})$/.test(cursor))
     throw invalid('cursor', 'the `nextCursor` of a page before', cursor)
   return { limit: readWhole(limit, 1, PAGE_MAX, 'limit'), cursor }
 }

@@ -7,6 +7,8 @@ import { jobNotFound, runNotFound } from './not-found.ts'
 export interface ManualRetryOptions {
   /** @default the priority it had */
   readonly priority?: number
+  /** Also the Jobs that were cancelled because this one had failed get a new Job, and theirs in turn. @default false */
+  readonly dependents?: boolean
 }
 
 /** `created`: a new Job in the chain. `made-due`: the waiting automatic retry starts now instead of later. */
@@ -21,13 +23,20 @@ export async function retryJob(
   by: { readonly jobId: string } | { readonly runId: string },
   options: ManualRetryOptions = {},
 ): Promise<ManualRetry> {
-  refuseUnknownKeys(options, ['priority'], '')
+  refuseUnknownKeys(options, ['priority', 'dependents'], '')
   if (typeof by !== 'object' || by === null) throw invalid('by', 'a job id or { runId }', by)
   if ('jobId' in by) readText(by.jobId, 'jobId')
   else readText(by.runId, 'runId')
-  const { priority = null } = options
+  const { priority = null, dependents = false } = options
   if (priority !== null && !isPriority(priority)) throw invalid('priority', 'a whole number of 32 bits', priority)
-  const result = await context.store.retryByHand({ by, newJobId: context.newId(), priority, now: context.clock.now() })
+  if (typeof dependents !== 'boolean') throw invalid('dependents', 'true or false', dependents)
+  const result = await context.store.retryByHand({
+    by,
+    newJobId: context.newId(),
+    priority,
+    dependents: dependents ? { newId: context.newId } : null,
+    now: context.clock.now(),
+  })
   switch (result.kind) {
     case 'created':
     case 'made-due':

@@ -8,6 +8,10 @@ export type TransitionKind =
   | 'job.cancelled'
   | 'job.cancel-requested'
   | 'job.moved'
+  /** The last parent it waited for has settled. */
+  | 'job.released'
+  /** A slot of its schedule made it, or somebody who triggered the schedule. */
+  | 'schedule.triggered'
   | 'run.progress'
   | 'run.released'
 
@@ -34,9 +38,23 @@ export interface EventRow {
   readonly transitions: readonly Transition[]
 }
 
+export type Stir =
+  /** A ticket was taken, or given back. */
+  | 'tickets'
+  /** A direct execution has started or ended. */
+  | 'reservations'
+  /** A cascade was stored. */
+  | 'cascades'
+  /** A delivery became due. */
+  | 'deliveries'
+  /** A schedule was made or changed. */
+  | 'schedules'
+
 export type StoreSignal =
   /** This store object committed something. */
   | { readonly kind: 'committed'; readonly row: EventRow }
+  /** This store object committed something that is no step of a Job, and that somebody may wait for. */
+  | { readonly kind: 'stirred'; readonly what: ReadonlySet<Stir> }
   /** Somebody else did: another process, or another connection of this one. */
   | { readonly kind: 'changed-elsewhere' }
 

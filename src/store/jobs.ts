@@ -1,4 +1,5 @@
 import type { Chain, ChainOutcome } from '../domain/chain.ts'
+import type { OnParentFailure } from '../domain/dependency.ts'
 import type { CancelMode, Job, JobPolicy, JobStatus } from '../domain/job.ts'
 import type { FailureReason, RunStatus } from '../domain/run.ts'
 
@@ -17,6 +18,13 @@ export interface NewJob {
   readonly createdBy: string | null
   readonly businessKey: string | null
   readonly idempotency: Idempotency | null
+  readonly templateId: string | null
+  readonly scheduleId: string | null
+  readonly slotAt: number | null
+  /** Jobs whose chains must settle before it can start: Jobs of the store, or others of the same list. */
+  readonly dependsOn: readonly string[]
+  readonly onParentFailure: OnParentFailure
+  readonly webhookUrl: string | null
 }
 
 export interface Idempotency {
@@ -33,6 +41,10 @@ export type EnqueuedItem =
 export type EnqueueConflict =
   | { readonly kind: 'idempotency-key-reused'; readonly index: number; readonly jobId: string }
   | { readonly kind: 'business-key-taken'; readonly index: number; readonly jobId: string }
+  /** It names a parent that is neither in the store nor in the list. */
+  | { readonly kind: 'parent-not-found'; readonly index: number; readonly jobId: string }
+  /** Its template was archived, or there never was one. */
+  | { readonly kind: 'template-not-usable'; readonly index: number; readonly templateId: string }
 
 /** All Jobs of the list were accepted, or none. */
 export type EnqueueResult =
@@ -83,6 +95,9 @@ export interface ChainEnd {
 export interface JobFilter {
   readonly status?: JobStatus
   readonly type?: string
+  readonly templateId?: string
+  readonly scheduleId?: string
+  readonly groupId?: string
   readonly limit: number
   /** Null or absent: from the first on. */
   readonly cursor?: string | null
@@ -97,7 +112,8 @@ export interface Page<Item> {
 export interface JobStore {
   /**
    * Accepts all Jobs of the list or none; returned means committed, power-safe unless the user chose otherwise. Each
-   * goes last at its priority, in the given order. Concurrent calls may share one commit, and a conflict in one of them
+   * goes last at its priority, in the given order. A Job whose parent has failed already is cancelled as it is accepted.
+   * Concurrent calls may share one commit, and a conflict in one of them
    * never touches the others.
    */
   enqueueJobs(jobs: readonly NewJob[], now: number): Promise<EnqueueResult>
@@ -137,10 +153,15 @@ export interface JobStore {
     readonly by: { readonly jobId: string } | { readonly runId: string }
     readonly newJobId: string
     readonly priority: number | null
+    /** Set: children that were cancelled because this chain had failed get a new Job too, with these ids. */
+    readonly dependents?: { readonly newId: () => string } | null
     readonly now: number
   }): Promise<ManualRetryResult>
 
   findJob(jobId: string, now: number): Promise<Job | null>
+
+  /** The result of each parent's chain, as JSON text, by the id under which the Job named it. Null: it has none. */
+  findParentResults(jobId: string): Promise<ReadonlyMap<string, string | null>>
 
   /** The whole chain to which this Job belongs, oldest first. */
   findChain(jobId: string, now: number): Promise<Chain | null>

@@ -67,6 +67,7 @@ export interface MaintenanceStore {
     readonly by: string
     readonly outcome: Outcome & { readonly status: 'FAILED' }
     readonly retry: RetryOrder | null
+    readonly newId: () => string
     readonly now: number
   }): Promise<boolean>
   /** Writes the retry that was decided on but is not there. False: it was not so any more. */

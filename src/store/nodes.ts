@@ -1,4 +1,4 @@
-/** A scheduler that executes Jobs on this store. */
+/** A scheduler that executes on this store, or waits for a direct execution. */
 export interface NodeRecord {
   readonly nodeId: string
   readonly name: string
@@ -7,10 +7,15 @@ export interface NodeRecord {
   readonly types: readonly string[]
   readonly concurrency: number
   readonly startedAt: number
+  /** Whether it claims: not before its start, nor after its stop. */
+  readonly claims: boolean
 }
 
 export interface NodeStore {
   registerNode(node: NodeRecord): Promise<void>
+
+  /** It was started or stopped. */
+  setNodeClaims(nodeId: string, claims: boolean): Promise<void>
 
   /** `occupied`: bodies are still recorded there; end them first. */
   removeNode(nodeId: string, now: number): Promise<'removed' | 'occupied'>

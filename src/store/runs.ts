@@ -2,6 +2,7 @@ import type { CancelMode, JobPolicy } from '../domain/job.ts'
 import type { RetryCounts } from '../domain/retry.ts'
 import type { Artifact, FailureReason, LogLine, Outcome, Progress, Run, RunStatus } from '../domain/run.ts'
 import type { EnqueuedItem, NewJob, Page } from './jobs.ts'
+import type { ClaimedTicket } from './reservations.ts'
 
 /** The right to end a Run. Whoever claimed the Job holds it, and recovery takes it over from a dead node. */
 export interface Claim {
@@ -26,6 +27,17 @@ export interface ClaimedJob {
   readonly policy: JobPolicy
   readonly counts: RetryCounts
   readonly startedAt: number
+  readonly groupId: string | null
+  readonly scheduleId: string | null
+  readonly webhookUrl: string | null
+  readonly hasParents: boolean
+}
+
+/** What a node may start now. */
+export interface Claimed {
+  /** Direct executions, which are served before the queue. */
+  readonly tickets: readonly ClaimedTicket[]
+  readonly jobs: readonly ClaimedJob[]
 }
 
 export interface ClaimRequest {
@@ -33,7 +45,7 @@ export interface ClaimRequest {
   readonly now: number
   /** How many bodies can start now. Never more: nothing is prefetched. */
   readonly limit: number
-  /** The types this node handles, each with how many of it may be claimed. */
+  /** The types this node handles, each with how many Jobs of it may be claimed. Tickets of all of them are served. */
   readonly types: ReadonlyMap<string, number>
   readonly newRunId: () => string
 }
@@ -115,16 +127,18 @@ export interface RunFilter {
 /** Executing Jobs: claim, report, finish, and the occupancies that say where bodies are. */
 export interface RunStore {
   /**
-   * Takes up to `limit` ready Jobs in the order of the queue, as far as the limits leave permits. Each becomes RUNNING
-   * with its Run and its occupancy, in one transaction, or nothing happens to it.
+   * Takes up to `limit` of what can start: waiting tickets first, oldest first, then ready Jobs in the order of the queue,
+   * as far as the limits leave permits. Each becomes RUNNING with its occupancy (a Job with its Run), in one transaction, or nothing
+   * happens to it. A ticket that cannot start yet holds back its resources and its type's permits.
    */
-  claimJobs(request: ClaimRequest): Promise<readonly ClaimedJob[]>
+  claimJobs(request: ClaimRequest): Promise<Claimed>
 
   /**
-   * Ends Runs: outcome, Job, occupancy, retry, follow-ups and report are one transaction. A Run that has ended already is
+   * Ends Runs: outcome, Job, occupancy, retry, follow-ups, report, deliveries, and what a settled chain means to its group,
+   * its schedule and its dependents are one transaction; only what concerns many is stored as a cascade. A Run that has ended already is
    * left as it is and answered with `already-finished`; repeating the very same finish is answered with `finished`.
    */
-  finishRuns(runs: readonly FinishedRun[]): Promise<readonly FinishResult[]>
+  finishRuns(runs: readonly FinishedRun[], newId: () => string): Promise<readonly FinishResult[]>
 
   /** The bodies of these Runs, whose outcome was written before, have really ended. Their permits are free again. */
   releaseOccupancies(claims: readonly Claim[], now: number): Promise<void>

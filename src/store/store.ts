@@ -1,15 +1,31 @@
 import type { EventStore } from './events.ts'
+import type { CascadeStore, GroupStore } from './groups.ts'
 import type { JobStore } from './jobs.ts'
 import type { MaintenanceStore } from './maintenance.ts'
 import type { Liveness, NodeStore } from './nodes.ts'
+import type { ReservationStore } from './reservations.ts'
 import type { RunStore } from './runs.ts'
+import type { ScheduleStore } from './schedules.ts'
+import type { TemplateStore } from './templates.ts'
+import type { WebhookStore } from './webhooks.ts'
 
 /**
  * What the engine needs from a database. One method per transition; each is one transaction, all or nothing, fenced by
  * the state it expects. Losing a race is a returned value, never an exception. The store decides nothing: the engine
  * decides with pure functions and hands over data.
  */
-export interface Store extends JobStore, RunStore, NodeStore, EventStore, MaintenanceStore {
+export interface Store
+  extends JobStore,
+    RunStore,
+    GroupStore,
+    CascadeStore,
+    TemplateStore,
+    ScheduleStore,
+    ReservationStore,
+    WebhookStore,
+    NodeStore,
+    EventStore,
+    MaintenanceStore {
   /** The database in words, for messages: `sqlite pawl.db`. */
   readonly description: string
   readonly liveness: Liveness

@@ -74,10 +74,10 @@ describe('chainOutcome', () => {
 
 describe('decideHold', () => {
   test('names what only others can lift first', () => {
-    expect(decideHold({ runAt: 10, awaitsPredecessor: true }, 5)).toBe('predecessor')
-    expect(decideHold({ runAt: 10, awaitsPredecessor: true }, 10)).toBe('predecessor')
-    expect(decideHold({ runAt: 10, awaitsPredecessor: false }, 9)).toBe('delayed')
-    expect(decideHold({ runAt: 10, awaitsPredecessor: false }, 10)).toBeNull()
+    expect(decideHold({ runAt: 10, awaitsPredecessor: true, awaits: 'nobody' }, 5)).toBe('predecessor')
+    expect(decideHold({ runAt: 10, awaitsPredecessor: true, awaits: 'nobody' }, 10)).toBe('predecessor')
+    expect(decideHold({ runAt: 10, awaitsPredecessor: false, awaits: 'nobody' }, 9)).toBe('delayed')
+    expect(decideHold({ runAt: 10, awaitsPredecessor: false, awaits: 'nobody' }, 10)).toBeNull()
   })
 })
 

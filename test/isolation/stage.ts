@@ -24,7 +24,7 @@ export interface Staged {
 export function stage(isolation: Isolation, params: unknown, changes: Partial<BodyRequest> = {}): Staged {
   const said: Said[] = []
   const body = isolation.start({
-    job: jobOf('j-1'),
+    identity: { type: 'test', jobId: 'j-1', chainId: 'c-1', runId: 'r-1', attempt: 2 },
     params,
     parents: {},
     killGraceMs: LONG_GRACE_MS,
@@ -53,21 +53,6 @@ export function stage(isolation: Isolation, params: unknown, changes: Partial<Bo
 }
 
 export const PATIENCE = { timeout: 20_000, interval: 5 }
-
-function jobOf(jobId: string): BodyRequest['job'] {
-  return {
-    claim: { jobId, runId: 'r-1', nodeId: 'n-1', ref: 1 },
-    chainId: 'c-1',
-    type: 'test',
-    businessKey: null,
-    attempt: 2,
-    priority: 0,
-    params: '{}',
-    policy: {} as BodyRequest['job']['policy'],
-    counts: {} as BodyRequest['job']['counts'],
-    startedAt: 0,
-  }
-}
 
 export function identityOf(pid: number): ProcessIdentity {
   const identity = identifyProcess(pid)

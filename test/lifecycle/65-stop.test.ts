@@ -14,7 +14,13 @@ describe('start', () => {
     expect(scheduler.isStarted).toBe(false)
     expect((await handle.get()).status).toBe('QUEUED')
 
-    expect(await scheduler.start()).toEqual({ runningJobsRecovered: 0, retriesCreated: 0, errors: [] })
+    expect(await scheduler.start()).toEqual({
+      runningJobsRecovered: 0,
+      reservationsExpired: 0,
+      retriesCreated: 0,
+      jobGroupsRecovered: 0,
+      errors: [],
+    })
 
     expect(scheduler.isStarted).toBe(true)
     expect(await handle.settled()).toMatchObject({ outcome: 'COMPLETED' })

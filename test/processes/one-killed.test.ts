@@ -29,7 +29,13 @@ test('the Jobs of a killed process are recovered by the other within two seconds
     'b 2 QUEUED, no run',
   ]
   await stage.becomes(recovered, SOON)
-  expect(await survivor.tells('stats')).toEqual({ runningJobsRecovered: 2, retriesCreated: 2, errors: [] })
+  expect(await survivor.tells('stats')).toEqual({
+    runningJobsRecovered: 2,
+    reservationsExpired: 0,
+    retriesCreated: 2,
+    jobGroupsRecovered: 0,
+    errors: [],
+  })
   expect(stage.select("select * from pawl_runs join pawl_jobs using (seq) where name in ('c', 'd')")).toEqual(own)
 
   for (const params of ['a', 'b', 'c', 'd']) stage.letGo(params)

@@ -33,7 +33,13 @@ test.for(['SIGTERM', 'SIGINT'] as const)(
     expect(stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown', 'a 2 QUEUED, no run'])
     stage.letGo('a')
     const next = await stage.startNode('next', ['polite'])
-    expect(await next.tells('started')).toEqual({ runningJobsRecovered: 0, retriesCreated: 0, errors: [] })
+    expect(await next.tells('started')).toEqual({
+      runningJobsRecovered: 0,
+      reservationsExpired: 0,
+      retriesCreated: 0,
+      jobGroupsRecovered: 0,
+      errors: [],
+    })
     await stage.begins('a', 2)
     await stage.drains()
     expect(stage.select(COUNTS)).toEqual([UNCHARGED])
@@ -82,7 +88,13 @@ test.for([
   expect(await node.exited).toBe(code)
   expect(stage.jobs()).toEqual(['a 1 RUNNING, run open, occupied'])
   const next = await stage.startNode('next', ['deaf'])
-  expect(await next.tells('started')).toEqual({ runningJobsRecovered: 1, retriesCreated: 1, errors: [] })
+  expect(await next.tells('started')).toEqual({
+    runningJobsRecovered: 1,
+    reservationsExpired: 0,
+    retriesCreated: 1,
+    jobGroupsRecovered: 0,
+    errors: [],
+  })
   expect(stage.jobs()[0]).toBe('a 1 FINISHED, run FAILED crash')
 })
 

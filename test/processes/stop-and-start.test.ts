@@ -30,7 +30,13 @@ test('a stop that times out aborts nothing; after start the Job runs on, once, t
   expect(begun).toBe(1)
   expect(await job.get()).toMatchObject({ status: 'RUNNING', attempt: 1 })
 
-  expect(await scheduler.start()).toEqual({ runningJobsRecovered: 0, retriesCreated: 0, errors: [] })
+  expect(await scheduler.start()).toEqual({
+    runningJobsRecovered: 0,
+    reservationsExpired: 0,
+    retriesCreated: 0,
+    jobGroupsRecovered: 0,
+    errors: [],
+  })
   await advance('1m')
   expect(await job.get()).toMatchObject({ status: 'RUNNING', attempt: 1 })
   expect(signal?.aborted).toBe(false)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readJobs } from './database.ts'
-import { Scene, SECOND } from './scene.ts'
+import { NOTHING_RECOVERED, Scene, SECOND } from './scene.ts'
 
 // Crashes have a budget of their own: three retries, after 0, 10 and 60 s.
 
@@ -61,7 +61,7 @@ test.for([
   const scene = new Scene()
   await scene.enqueue(['a'], { retry, businessKey: 'the-a' })
   await scene.crashAfterClaiming(1)
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 0, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
   expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash'])
   await scene.executeDue()
   expect(scene.executed).toEqual([])
@@ -80,6 +80,6 @@ test('a Job that someone wished to cancel is not retried by recovery', async () 
   await scene.crashAfterClaiming(1, (store, [job]) =>
     store.cancelJob({ jobId: job?.claim.jobId ?? '', mode: 'graceful', reason: null, now: scene.clock.now() }),
   )
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 0, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
   expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash'])
 })

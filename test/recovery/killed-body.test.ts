@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readJobs } from './database.ts'
-import { Scene } from './scene.ts'
+import { NOTHING_RECOVERED, Scene } from './scene.ts'
 
 // Real processes, killed by SIGKILL while bodies execute.
 
@@ -8,7 +8,7 @@ test('killed while a body executes: the Run fails, and the retry runs once', asy
   const scene = new Scene()
   expect(await scene.crash({ enqueue: ['a'], bodies: 1, body: 'die' })).toBe('killed')
   expect(readJobs(scene.file)).toEqual(['a 1 RUNNING, run open, occupied'])
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 1, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
   await scene.executeDue()
   expect([...scene.begun, ...scene.executed]).toEqual(['a 1', 'a 2'])
   expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
@@ -18,7 +18,7 @@ test('killed when the body has ended, before its outcome is written: it cannot b
   const scene = new Scene()
   expect(await scene.crash({ enqueue: ['a'], bodies: 1, arm: 'claim', at: 'executor:body-ended' })).toBe('killed')
   expect(readJobs(scene.file)).toEqual(['a 1 RUNNING, run open, occupied'])
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 1, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
   await scene.executeDue()
   expect([...scene.begun, ...scene.executed]).toEqual(['a 1', 'a 2'])
 })
@@ -34,7 +34,7 @@ test('killed with several bodies: all are recovered, and their retries run befor
     'd 1 QUEUED, no run',
     'e 1 QUEUED, no run',
   ])
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 2, retriesCreated: 2, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 2, retriesCreated: 2 })
   await scene.executeDue()
   expect(scene.begun).toEqual(['a 1', 'b 1'])
   expect(scene.executed).toEqual(['a 2', 'b 2', 'c 1', 'd 1', 'e 1'])
@@ -53,14 +53,14 @@ test('killed again and again: three retries, and then no more', async () => {
     scene.clock.set(waiting?.runAt ?? 0)
     await scene.crashAfterClaiming(1)
   }
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 0, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
   expect(readJobs(scene.file)).toEqual([1, 2, 3, 4].map((attempt) => `a ${attempt} FINISHED, run FAILED crash`))
 })
 
 test('killed with a Job that must not be retried: its Run fails, and nothing follows', async () => {
   const scene = new Scene()
   expect(await scene.crash({ enqueue: ['a'], retry: { maxRetries: 0 }, bodies: 1, body: 'die' })).toBe('killed')
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 0, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
   await scene.executeDue()
   expect([...scene.begun, ...scene.executed]).toEqual(['a 1'])
 })

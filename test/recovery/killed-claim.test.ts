@@ -39,7 +39,7 @@ test.for(['store:after-commit', 'dispatcher:claimed'] as const)(
     const scene = new Scene()
     expect(await scene.crash({ ...claimer, at })).toBe('killed')
     expect(readJobs(scene.file)).toEqual(['a 1 RUNNING, run open, occupied'])
-    expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 1, errors: [] })
+    expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
     await scene.executeDue()
     expect([...scene.begun, ...scene.executed]).toEqual(['a 2'])
     expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])

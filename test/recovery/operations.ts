@@ -1,4 +1,4 @@
-import type { ClaimedJob, NewJob, Store } from 'pawl/store'
+import type { ClaimedJob, FinishedRun, FinishResult, NewJob, Store } from 'pawl/store'
 import { expect } from 'vitest'
 import {
   completed,
@@ -34,9 +34,13 @@ export class Stage {
     expect(await this.store.enqueueJobs(jobs, NOW)).toMatchObject({ kind: 'enqueued' })
   }
 
-  claim(limit = 1): Promise<readonly ClaimedJob[]> {
+  async claim(limit = 1, now = NOW): Promise<readonly ClaimedJob[]> {
     const types = new Map([['story', limit]])
-    return this.store.claimJobs({ nodeId: this.node.nodeId, now: NOW, limit, types, newRunId: newId })
+    return (await this.store.claimJobs({ nodeId: this.node.nodeId, now, limit, types, newRunId: newId })).jobs
+  }
+
+  finish(...endings: readonly FinishedRun[]): Promise<readonly FinishResult[]> {
+    return this.store.finishRuns(endings, newId)
   }
 
   async start(job: NewJob = newJob()): Promise<ClaimedJob> {
@@ -75,7 +79,7 @@ export const operations: readonly Operation[] = [
     prepare: async (stage) => {
       const job = await stage.start(newJob({ businessKey: 'b' }))
       const ending = endOf(job, { outcome: failed(), retry: newRetry(), report })
-      return () => stage.store.finishRuns([ending])
+      return () => stage.finish(ending)
     },
   },
   {
@@ -84,7 +88,7 @@ export const operations: readonly Operation[] = [
       const job = await stage.start(newJob({ businessKey: 'b' }))
       const keys = { businessKey: 'b', idempotency: { key: 'i', fingerprint: 'f' } }
       const ending = endOf(job, { outcome: completed(), followUps: [newJob(keys), newJob({ type: 'poem' })], report })
-      return () => stage.store.finishRuns([ending])
+      return () => stage.finish(ending)
     },
   },
   {
@@ -92,7 +96,7 @@ export const operations: readonly Operation[] = [
     prepare: async (stage) => {
       await stage.enqueue(...newJobs(3))
       const endings = (await stage.claim(3)).map((job) => endOf(job, { outcome: failed(), retry: newRetry() }))
-      return () => stage.store.finishRuns(endings)
+      return () => stage.finish(...endings)
     },
   },
   {
@@ -100,14 +104,14 @@ export const operations: readonly Operation[] = [
     prepare: async (stage) => {
       const job = await stage.start()
       const ending = endOf(job, { outcome: failed('timeout'), retry: newRetry(), body: 'executing' })
-      return () => stage.store.finishRuns([ending])
+      return () => stage.finish(ending)
     },
   },
   {
     name: 'release of an occupancy',
     prepare: async (stage) => {
       const job = await stage.start(newJob({ businessKey: 'b' }))
-      await stage.store.finishRuns([endOf(job, { outcome: failed('timeout'), body: 'executing' })])
+      await stage.finish(endOf(job, { outcome: failed('timeout'), body: 'executing' }))
       return () => stage.store.releaseOccupancies([job.claim], NOW)
     },
   },
@@ -159,7 +163,7 @@ export const operations: readonly Operation[] = [
     name: 'manual retry',
     prepare: async (stage) => {
       const job = await stage.start(newJob({ businessKey: 'b' }))
-      await stage.store.finishRuns([endOf(job, { outcome: failed() })])
+      await stage.finish(endOf(job, { outcome: failed() }))
       const request = { by: { runId: job.claim.runId }, newJobId: newId(), priority: null, now: NOW }
       return () => stage.store.retryByHand(request)
     },
@@ -168,7 +172,7 @@ export const operations: readonly Operation[] = [
     name: 'manual retry that makes the waiting one due',
     prepare: async (stage) => {
       const job = await stage.start()
-      await stage.store.finishRuns([endOf(job, { outcome: failed(), retry: newRetry({ runAt: NOW + HOUR }) })])
+      await stage.finish(endOf(job, { outcome: failed(), retry: newRetry({ runAt: NOW + HOUR }) }))
       const request = { by: { jobId: job.claim.jobId }, newJobId: newId(), priority: null, now: NOW }
       return () => stage.store.retryByHand(request)
     },
@@ -177,16 +181,10 @@ export const operations: readonly Operation[] = [
     name: 'prune',
     prepare: async (stage) => {
       const job = await stage.start(newJob({ idempotency: { key: 'i', fingerprint: 'f' } }))
-      await stage.store.finishRuns([endOf(job, { outcome: failed(), retry: newRetry(), report })])
-      const [retry] = await stage.store.claimJobs({
-        nodeId: stage.node.nodeId,
-        now: NOW + SECOND,
-        limit: 1,
-        types: new Map([['story', 1]]),
-        newRunId: newId,
-      })
+      await stage.finish(endOf(job, { outcome: failed(), retry: newRetry(), report }))
+      const [retry] = await stage.claim(1, NOW + SECOND)
       expect.assert(retry !== undefined)
-      await stage.store.finishRuns([endOf(retry), endOf(await stage.start())])
+      await stage.finish(endOf(retry), endOf(await stage.start()))
       return () => stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
     },
   },

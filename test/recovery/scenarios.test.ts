@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Job } from 'pawl'
 import { type FaultPoint, onFaultPoint } from 'pawl/testing'
 import { afterEach, expect, test } from 'vitest'
@@ -21,7 +22,7 @@ test('1: a crash during execution fails the Run, keeps what the body reported, a
   })
   const before = await scene.read()
   scene.clock.set(scene.clock.now() + 60 * SECOND)
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 1, retriesCreated: 1, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
   const { jobs, runs } = await scene.read()
   const [job, run] = [before.jobs[0], before.runs[0]]
   expect.assert(job !== undefined && run !== undefined)
@@ -36,7 +37,7 @@ test('3: an outcome and its retry are one write, so a failure at the end of its 
   await scene.crashAfterClaiming(1, async (store, [job]) => {
     expect.assert(job !== undefined)
     const ending = endOf(job, { outcome: failed('error'), finishedAt: scene.clock.now() })
-    await store.finishRuns([ending])
+    await store.finishRuns([ending], randomUUID)
   })
   const before = await scene.read()
   expect(await scene.recoverTwice()).toEqual(NOTHING_RECOVERED)
@@ -71,7 +72,7 @@ test('5: several RUNNING Jobs are all recovered, and their retries stand where t
   await scene.crashAfterClaiming(2)
   await scene.enqueue(['urgent'], { priority: 5 })
   const before = await scene.read()
-  expect(await scene.recoverTwice()).toEqual({ runningJobsRecovered: 2, retriesCreated: 2, errors: [] })
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 2, retriesCreated: 2 })
   const { jobs, runs } = await scene.read()
   const now = scene.clock.now()
   const [a, b, ...waiting] = before.jobs as readonly [Job, Job, ...Job[]]

@@ -24,7 +24,13 @@ export const SECOND = 1_000
 /** What recovery writes as the error of a Run whose process is gone. */
 export const CRASH_ERROR = 'Crash recovery: the process that executed this job ended before the job did.'
 
-export const NOTHING_RECOVERED: RecoveryStats = { runningJobsRecovered: 0, retriesCreated: 0, errors: [] }
+export const NOTHING_RECOVERED: RecoveryStats = {
+  runningJobsRecovered: 0,
+  reservationsExpired: 0,
+  retriesCreated: 0,
+  jobGroupsRecovered: 0,
+  errors: [],
+}
 
 const CRASH = new URL('./fixtures/crash.mjs', import.meta.url)
 
@@ -73,10 +79,10 @@ export class Scene {
     const nodeId = randomUUID()
     const now = this.clock.now()
     const life = await store.liveness.begin(nodeId)
-    const rest = { types: ['work'], concurrency: count, startedAt: now }
+    const rest = { types: ['work'], concurrency: count, startedAt: now, claims: true }
     await store.registerNode({ nodeId, name: 'the dead', host: 'house', pid: 4_711, ...rest })
     const types = new Map([['work', count]])
-    const claimed = await store.claimJobs({ nodeId, now, limit: count, types, newRunId: randomUUID })
+    const { jobs: claimed } = await store.claimJobs({ nodeId, now, limit: count, types, newRunId: randomUUID })
     await andThen(store, claimed)
     await life.end()
     await store.close()

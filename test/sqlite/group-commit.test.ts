@@ -37,6 +37,12 @@ function newJob(jobId: string, changes: Partial<NewJob> = {}): NewJob {
     createdBy: null,
     businessKey: null,
     idempotency: null,
+    templateId: null,
+    scheduleId: null,
+    slotAt: null,
+    dependsOn: [],
+    onParentFailure: 'cancel',
+    webhookUrl: null,
     ...changes,
   }
 }

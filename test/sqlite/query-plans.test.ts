@@ -183,10 +183,19 @@ async function liveAWholeLife(source: StoreSource, clock: SettableClock, path: s
 
 /** A node that was registered, claimed, and died: it never began a life that anybody could see. */
 async function leaveADeadNode(store: Store, clock: SettableClock): Promise<void> {
-  const node = { name: 'dead', host: 'h', pid: 1, types: ['quick'], concurrency: 5, startedAt: clock.now() }
+  const node = {
+    name: 'dead',
+    host: 'h',
+    pid: 1,
+    types: ['quick'],
+    concurrency: 5,
+    startedAt: clock.now(),
+    claims: true,
+  }
   await store.registerNode({ ...node, nodeId: 'dead' })
   await enqueuePlain(store, clock, ['d1', 'd2', 'd3'])
-  const [first, second, third] = await claimAs(store, clock, 'dead', 3)
+  const { jobs } = await claimAs(store, clock, 'dead', 3)
+  const [first, second, third] = jobs
   if (first === undefined || second === undefined || third === undefined)
     throw new Error('Three Jobs were to be claimed.')
   await store.recordReports(
@@ -203,8 +212,8 @@ async function leaveADeadNode(store: Store, clock: SettableClock): Promise<void>
     report: { progress: null, logs: [], artifacts: [], logsDropped: 0 },
     body: 'executing',
   } as const
-  await store.finishRuns([finish])
-  await store.finishRuns([finish])
+  await store.finishRuns([finish], () => 'never')
+  await store.finishRuns([finish], () => 'never')
   expect(await store.removeNode('dead', clock.now())).toBe('occupied')
   await store.recordReports(
     [{ claim: second.claim, report: { progress: null, logs: [], artifacts: [], logsDropped: 1 } }],
@@ -227,6 +236,12 @@ async function enqueuePlain(store: Store, clock: SettableClock, ids: readonly st
       createdBy: null,
       businessKey: null,
       idempotency: null,
+      templateId: null,
+      scheduleId: null,
+      slotAt: null,
+      dependsOn: [],
+      onParentFailure: 'cancel' as const,
+      webhookUrl: null,
     })),
     clock.now(),
   )
@@ -240,10 +255,10 @@ function claimAs(store: Store, clock: SettableClock, nodeId: string, limit: numb
 
 /** Damage that only a hand from outside can do, and its repair. */
 async function repairDamage(store: Store, clock: SettableClock, path: string): Promise<void> {
-  const node = { name: 'late', host: 'h', pid: 1, types: [], concurrency: 1, startedAt: clock.now() }
+  const node = { name: 'late', host: 'h', pid: 1, types: [], concurrency: 1, startedAt: clock.now(), claims: true }
   await store.registerNode({ ...node, nodeId: 'late' })
   await enqueuePlain(store, clock, ['x1', 'x2', 'x3'])
-  const [claimed] = await claimAs(store, clock, 'late', 1)
+  const [claimed] = (await claimAs(store, clock, 'late', 1)).jobs
   if (claimed === undefined) throw new Error('A Job was to be claimed.')
   const { jobId } = claimed.claim
   withHandle(path, (handle) => {
@@ -257,7 +272,9 @@ async function repairDamage(store: Store, clock: SettableClock, path: string): P
   const retry = { jobId: 'x1-retry', runAt: now, counts }
   const found = await store.findDamage(100)
   expect(found).toMatchObject([{ kind: 'run-missing', job: { jobId } }])
-  expect(await store.repairMissingRun({ jobId, runId: 'repair', by: 'late', outcome, retry, now })).toBe(true)
+  expect(
+    await store.repairMissingRun({ jobId, runId: 'repair', by: 'late', outcome, retry, newId: () => 'never', now }),
+  ).toBe(true)
   withHandle(path, (handle) => {
     handle.exec('pragma foreign_keys = off')
     handle.exec(`delete from pawl_queue where seq = (select seq from pawl_jobs where job_id = 'x1-retry')`)

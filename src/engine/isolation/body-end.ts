@@ -28,7 +28,7 @@ export function endedBody(end: BodyEnd): Body {
 /** Params that cannot be cloned. Trying again cannot help: they will not change. */
 export function paramsCannotMove(thrown: unknown, request: BodyRequest): BodyEnd {
   const { message } = describeThrown(thrown)
-  const text = `The params of ${request.job.type} cannot be handed to another thread or process: ${message}`
+  const text = `The params of ${request.identity.type} cannot be handed to another thread or process: ${message}`
   return { kind: 'threw', error: plainError(text), retryable: false, exitCode: null }
 }
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../domain/json.ts'
 import type { LogLevel } from '../../domain/run.ts'
-import type { ChildIdentity, ClaimedJob } from '../../store/runs.ts'
+import type { ChildIdentity } from '../../store/runs.ts'
 
 /** Why a body is asked to end early. */
 export type InterruptCause = 'timeout' | 'cancelled' | 'shutdown'
@@ -21,13 +21,25 @@ export interface BodyReporter {
   ): string | Promise<string>
 }
 
+/** Who a body is, as its handler sees it. A direct execution has no Job: all of its ids are that of its reservation. */
+export interface BodyIdentity {
+  readonly type: string
+  readonly jobId: string
+  readonly chainId: string
+  /** No two bodies have the same. */
+  readonly runId: string
+  readonly attempt: number
+}
+
+/** Results of the parents, by the id named in `dependsOn`. */
+export type Parents = { readonly [jobId: string]: JsonValue }
+
 /** All that an isolation needs to execute one body. */
 export interface BodyRequest {
-  readonly job: ClaimedJob
+  readonly identity: BodyIdentity
   /** Validated params: what the type's schema returned. */
   readonly params: unknown
-  /** Results of the parents, by the id named in `dependsOn`. */
-  readonly parents: { readonly [jobId: string]: JsonValue }
+  readonly parents: Parents
   readonly reporter: BodyReporter
   /** How long an interrupted thread, child or command may take to end by itself before it is killed. */
   readonly killGraceMs: number

@@ -18,12 +18,12 @@ const INHERITED_ON_WINDOWS = ['SystemRoot', 'PATHEXT', 'TEMP', 'TMP', 'USERPROFI
 type Variables = { readonly [name: string]: string }
 
 export function commandEnvironment(environment: CommandEnvironment, request: BodyRequest): Variables {
-  const { claim, chainId, attempt } = request.job
+  const { jobId, runId, chainId, attempt } = request.identity
   return {
     ...pick([...defaultNames(), ...(environment.inherit ?? [])]),
     ...environment.set,
-    PAWL_JOB_ID: claim.jobId,
-    PAWL_RUN_ID: claim.runId,
+    PAWL_JOB_ID: jobId,
+    PAWL_RUN_ID: runId,
     PAWL_CHAIN_ID: chainId,
     PAWL_ATTEMPT: String(attempt),
   }

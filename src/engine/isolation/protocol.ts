@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '../../domain/json.ts'
+import type { JsonObject } from '../../domain/json.ts'
 import type { LogLevel } from '../../domain/run.ts'
-import type { BodyRequest, InterruptCause } from './body.ts'
+import type { BodyRequest, InterruptCause, Parents } from './body.ts'
 
 /**
  * What a node and its hosts say to each other. A host is the file of ours that a thread or child starts with; it runs
@@ -15,7 +15,7 @@ export interface HandlerFacts {
   readonly chainId: string
   readonly runId: string
   readonly attempt: number
-  readonly parents: { readonly [jobId: string]: JsonValue }
+  readonly parents: Parents
 }
 
 export interface HandlerOrder {
@@ -92,7 +92,7 @@ export function openEnvelope<Message>(value: unknown): Message | null {
 }
 
 export function factsOf(request: BodyRequest): HandlerFacts {
-  const { job, params, parents } = request
-  const { jobId, runId } = job.claim
-  return { params, jobId, chainId: job.chainId, runId, attempt: job.attempt, parents }
+  const { identity, params, parents } = request
+  const { jobId, chainId, runId, attempt } = identity
+  return { params, jobId, chainId, runId, attempt, parents }
 }

@@ -25,6 +25,10 @@ export function testClaim({ test }: Kit): void {
         policy: job.policy,
         counts: NO_RETRIES_YET,
         startedAt: NOW + 5,
+        groupId: null,
+        scheduleId: null,
+        webhookUrl: null,
+        hasParents: false,
       },
     )
     assertSame(await stage.job(job.jobId), {

@@ -137,5 +137,5 @@ function repairMissingRun(
   retry: Parameters<Stage['store']['repairMissingRun']>[0]['retry'] = null,
 ): Promise<boolean> {
   const outcome = failed('crash')
-  return stage.store.repairMissingRun({ jobId, runId, by: stage.nodeId, outcome, retry, now: NOW + SECOND })
+  return stage.store.repairMissingRun({ jobId, runId, by: stage.nodeId, outcome, retry, newId, now: NOW + SECOND })
 }

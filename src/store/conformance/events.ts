@@ -68,7 +68,12 @@ export function testEvents({ test }: Kit): void {
 
   test('a list that is finished is one row', async (stage) => {
     const jobs = [await stage.start(), await stage.start()]
-    const transitions = await rowOf(stage, () => stage.store.finishRuns(jobs.map((job) => endOf(job))))
+    const transitions = await rowOf(stage, () =>
+      stage.store.finishRuns(
+        jobs.map((job) => endOf(job)),
+        newId,
+      ),
+    )
     assertSame(
       transitions.map(({ jobId }) => jobId),
       jobs.map(({ claim }) => claim.jobId),

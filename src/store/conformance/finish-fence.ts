@@ -7,6 +7,7 @@ import {
   logLines,
   NO_REPORT,
   NOW,
+  newId,
   newJob,
   newNode,
   newRetry,
@@ -87,14 +88,14 @@ export function testFinishFence({ test }: Kit): void {
   test('the same finish twice in one list is written once', async (stage) => {
     const job = await stage.start()
     const end = endOf(job, { outcome: failed(), retry: newRetry() })
-    const results = await stage.store.finishRuns([end, end])
+    const results = await stage.store.finishRuns([end, end], newId)
     assertSame(results[1], results[0])
     assert.equal((await stage.store.findChain(job.claim.jobId, NOW))?.items.length, 2)
   })
 
   test('two outcomes of one Run in one list: the first counts', async (stage) => {
     const job = await stage.start()
-    const [first, second] = await stage.store.finishRuns([endOf(job), endOf(job, { outcome: failed() })])
+    const [first, second] = await stage.store.finishRuns([endOf(job), endOf(job, { outcome: failed() })], newId)
     assert.equal(first?.kind, 'finished')
     assertSame(second, { kind: 'already-finished', status: 'COMPLETED', reason: null })
   })

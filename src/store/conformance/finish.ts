@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { RESULT_BYTES_MAX } from '../../domain/json.ts'
-import { completed, endOf, failed, NOW, newJobs, SECOND, skipped } from './fixtures.ts'
+import { completed, endOf, failed, NOW, newId, newJobs, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 
@@ -83,7 +83,10 @@ export function testFinish({ test, testReopened }: Kit): void {
   test('each of a list is answered in its place', async (stage) => {
     const jobs = [await stage.start(), await stage.start(), await stage.start()] as const
     await stage.finish(jobs[1], { outcome: failed() })
-    const results = await stage.store.finishRuns(jobs.map((job) => endOf(job)))
+    const results = await stage.store.finishRuns(
+      jobs.map((job) => endOf(job)),
+      newId,
+    )
     assertSame(results, [
       { kind: 'finished', retryJobId: null, followUps: [] },
       { kind: 'already-finished', status: 'FAILED', reason: 'error' },
@@ -105,7 +108,7 @@ export function testFinish({ test, testReopened }: Kit): void {
 
   test('an empty list ends nothing', async (stage) => {
     await stage.start()
-    assertSame(await stage.changesNothing(() => stage.store.finishRuns([])), [])
+    assertSame(await stage.changesNothing(() => stage.store.finishRuns([], newId)), [])
   })
 
   test('a result as large as allowed is kept', async (stage) => {

@@ -44,6 +44,12 @@ export function newJob(overrides: Partial<NewJob> = {}): NewJob {
     createdBy: null,
     businessKey: null,
     idempotency: null,
+    templateId: null,
+    scheduleId: null,
+    slotAt: null,
+    dependsOn: [],
+    onParentFailure: 'cancel',
+    webhookUrl: null,
     ...overrides,
   }
 }
@@ -59,7 +65,7 @@ export function jobTaking(resources: readonly string[], overrides: Partial<NewJo
 
 /** The Job as it reads right after it was accepted at `now`. Its position is the store's to choose. */
 export function asQueued(job: NewJob, position: number, now = NOW): Job {
-  const { idempotency, runAt, params, ...copied } = job
+  const { idempotency, runAt, params, onParentFailure: _, ...copied } = job
   return {
     ...copied,
     params: JSON.parse(params),
@@ -72,6 +78,7 @@ export function asQueued(job: NewJob, position: number, now = NOW): Job {
     retryOf: null,
     counts: NO_RETRIES_YET,
     idempotencyKey: idempotency?.key ?? null,
+    groupId: null,
     createdAt: now,
     queuedAt: now,
     runAt: runAt ?? now,
@@ -92,6 +99,7 @@ export function newNode(overrides: Partial<NodeRecord> = {}): NodeRecord {
     types: ['story', 'poem'],
     concurrency: 8,
     startedAt: NOW,
+    claims: true,
     ...overrides,
   }
 }

@@ -77,7 +77,7 @@ export function testRecovery({ test, testShared }: Kit): void {
     const [first, second] = await stage.claim()
     assert.ok(first && second)
     const rescuer = await registerRescuer(stage)
-    await stage.store.finishRuns([crash(first, rescuer), crash(second, rescuer)])
+    await stage.store.finishRuns([crash(first, rescuer), crash(second, rescuer)], newId)
     await recover(stage.store, stage.nodeId, rescuer)
     const { items } = await stage.store.listRuns({ limit: 10, status: 'FAILED' })
     assert.equal(items.length, 4)
@@ -120,7 +120,10 @@ function crash(job: Occupancy['job'], by: string): FinishedRun {
 async function recover(store: Store, deadNodeId: string, by: string): Promise<void> {
   const occupancies = await store.listOccupancies(deadNodeId, 100)
   const open = occupancies.filter(({ ended }) => !ended)
-  await store.finishRuns(open.map(({ job }) => crash(job, by)))
+  await store.finishRuns(
+    open.map(({ job }) => crash(job, by)),
+    newId,
+  )
   const ended = occupancies.filter((occupancy) => occupancy.ended)
   await store.releaseOccupancies(
     ended.map(({ job }) => job.claim),

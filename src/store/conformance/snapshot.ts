@@ -16,6 +16,8 @@ export async function takeSnapshot(store: Store): Promise<object> {
     logs: await Promise.all(runs.map(({ runId }) => store.readLogs(runId, 0, ALL))),
     nodes,
     occupancies: await Promise.all(nodes.map(({ nodeId }) => store.listOccupancies(nodeId, ALL))),
+    reservations: (await store.listReservations({ limit: ALL })).items,
+    directOccupancies: await Promise.all(nodes.map(({ nodeId }) => store.listDirectOccupancies(nodeId, ALL))),
     cancelWishes: await Promise.all(nodes.map(({ nodeId }) => store.findCancelWishes(nodeId))),
     chainEnds: await store.findChainEnds([...new Set(jobs.map(({ chainId }) => chainId))]),
     nextDueAt: await store.nextDueAt(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { CancelMode, Job } from '../../domain/job.ts'
 import type { Run } from '../../domain/run.ts'
 import type { CancelResult, NewJob } from '../jobs.ts'
-import type { Claim, ClaimedJob, ClaimRequest, FinishedRun, FinishResult } from '../runs.ts'
+import type { Claim, Claimed, ClaimedJob, ClaimRequest, FinishedRun, FinishResult } from '../runs.ts'
 import type { Store } from '../store.ts'
 import { endOf, NOW, newId, newJob, newNode } from './fixtures.ts'
 import { assertSame } from './same.ts'
@@ -31,7 +31,14 @@ export class Stage {
     return jobs.map(({ jobId }) => jobId) as IdsOf<Jobs>
   }
 
-  claim(request: Partial<ClaimRequest> = {}): Promise<readonly ClaimedJob[]> {
+  /** Claims Jobs where no ticket waits. */
+  async claim(request: Partial<ClaimRequest> = {}): Promise<readonly ClaimedJob[]> {
+    const { tickets, jobs } = await this.claimAll(request)
+    assertSame(tickets, [], 'no ticket waits')
+    return jobs
+  }
+
+  claimAll(request: Partial<ClaimRequest> = {}): Promise<Claimed> {
     return this.store.claimJobs({
       nodeId: this.nodeId,
       now: NOW,
@@ -66,7 +73,7 @@ export class Stage {
   }
 
   async finishAs(end: FinishedRun): Promise<FinishResult> {
-    const [result, ...rest] = await this.store.finishRuns([end])
+    const [result, ...rest] = await this.store.finishRuns([end], newId)
     assertSame(rest, [])
     assert.ok(result !== undefined, 'finishRuns answers each item')
     return result

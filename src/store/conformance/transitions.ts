@@ -56,6 +56,8 @@ async function jobIn(stage: Stage, status: JobStatus): Promise<ClaimedJob> {
     attempt: 1,
     counts: NO_RETRIES_YET,
     startedAt: NOW,
+    groupId: null,
+    hasParents: false,
   }
 }
 

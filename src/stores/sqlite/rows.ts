@@ -3,6 +3,7 @@ import type { JsonValue } from '../../domain/json.ts'
 import type { Artifact, FailureReason, Run, RunStatus } from '../../domain/run.ts'
 import type { Connection, SqlRow } from './connection.ts'
 import { laneById, policyById } from './statements/interned.ts'
+import { findParents, type ParentRow } from './statements/parents.ts'
 import type { Interned } from './transaction.ts'
 
 /** What makes a Job, of the tables that `FROM_JOBS` joins. */
@@ -10,7 +11,8 @@ export const JOB_COLUMNS = `
   j.seq, j.job_id, j.lane_id, j.policy_id, j.priority, j.position, j.run_at, j.created_at, j.attempt, j.chain_id,
   j.retry_of, j.error_retries, j.crash_retries, j.shutdown_retries, j.cancelled_at, j.cancel_requested_at, j.cancel_mode,
   j.cancel_reason, j.name, j.tags, j.created_by, j.business_key, j.idempotency_key, j.params,
-  q.seq as queued, q.awaits_predecessor, r.status as run_status, r.started_at, r.finished_at`
+  j.template_id, j.schedule_id, j.slot_at, j.group_id, j.parents, j.webhook_url, j.cancelled_for, q.seq as queued,
+  q.awaits_predecessor, q.unmet_parents, r.status as run_status, r.started_at, r.finished_at`
 
 /** The row in the queue that belongs to the Job `j`: found by its place, which is the same in both. */
 export const IN_QUEUE =
@@ -46,8 +48,16 @@ export interface JobRow extends SqlRow {
   business_key: string | null
   idempotency_key: string | null
   params: string
+  template_id: string | null
+  schedule_id: string | null
+  slot_at: number | null
+  group_id: string | null
+  parents: number
+  webhook_url: string | null
+  cancelled_for: string | null
   queued: number | null
   awaits_predecessor: number | null
+  unmet_parents: number | null
   run_status: RunStatus | null
   started_at: number | null
   finished_at: number | null
@@ -62,7 +72,12 @@ export function statusOf(row: JobRow): JobStatus {
 
 export function toJob(row: JobRow, connection: Connection, interned: Interned, now: number): Job {
   const status = statusOf(row)
-  const facts = { runAt: row.run_at, awaitsPredecessor: row.awaits_predecessor === 1 }
+  const parents = row.parents === 0 ? [] : findParents(connection, row)
+  const facts = {
+    runAt: row.run_at,
+    awaitsPredecessor: row.awaits_predecessor === 1,
+    awaits: whomItAwaits(row, parents),
+  }
   return {
     jobId: row.job_id,
     type: laneById(connection, interned, row.lane_id).type,
@@ -82,6 +97,12 @@ export function toJob(row: JobRow, connection: Connection, interned: Interned, n
     createdBy: row.created_by,
     businessKey: row.business_key,
     idempotencyKey: row.idempotency_key,
+    templateId: row.template_id,
+    scheduleId: row.schedule_id,
+    slotAt: row.slot_at,
+    groupId: row.group_id,
+    dependsOn: parents.filter(({ of_group }) => of_group === 0).map(({ parent_id }) => parent_id),
+    webhookUrl: row.webhook_url,
     createdAt: row.created_at,
     queuedAt: row.created_at,
     runAt: row.run_at,
@@ -91,6 +112,11 @@ export function toJob(row: JobRow, connection: Connection, interned: Interned, n
     cancelMode: row.cancel_mode,
     cancelReason: row.cancel_reason,
   }
+}
+
+function whomItAwaits(row: JobRow, parents: readonly ParentRow[]): 'nobody' | 'parents' | 'group' {
+  if (row.unmet_parents === null || row.unmet_parents === 0) return 'nobody'
+  return parents.some(({ met, of_group }) => met === 0 && of_group === 0) ? 'parents' : 'group'
 }
 
 export function countsOf(row: {

@@ -1,6 +1,6 @@
-import type { JobPolicy } from '../../domain/job.ts'
+import type { CancelMode, JobPolicy } from '../../domain/job.ts'
 import { nextPosition } from '../../domain/order.ts'
-import type { Transition } from '../../store/events.ts'
+import type { Stir, Transition } from '../../store/events.ts'
 import type { Connection } from './connection.ts'
 
 /** One combination of type and resources. */
@@ -40,6 +40,24 @@ select
     coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
   ) as seq`
 
+/** An order that may concern many: see `statements/cascades.ts`. */
+export interface Cascade {
+  /** `settled` and `revived` concern the dependents of a chain, the others the members of a group. */
+  readonly kind: 'settled' | 'revived' | 'stop' | 'skip' | 'cancel'
+  /** The chain or the group it goes out from. */
+  readonly subject: string
+  readonly mode: CancelMode | null
+  readonly reason: string | null
+}
+
+/** An enabled webhook, as far as it decides what it is told. */
+export interface Subscriber {
+  readonly webhookSeq: number
+  readonly webhookId: string
+  readonly events: readonly string[] | null
+  readonly jobTypes: readonly string[] | null
+}
+
 type NullableFacts = 'runId' | 'outcome' | 'reason'
 
 /** A transition whose missing facts are null. */
@@ -52,6 +70,16 @@ export class Transaction {
   /** What this transaction changes, in order, each with the number of its Job. Becomes one event row. */
   readonly transitions: Transition[] = []
   readonly transitionSeqs: number[] = []
+  /** What else it changes that somebody may wait for. */
+  readonly stirs = new Set<Stir>()
+  /** Chains that have settled in this transaction; what follows for their dependents is still to be done. */
+  settled: { readonly chainId: string; readonly chainSeq: number; readonly hasFailed: boolean }[] = []
+  /** Orders that go out from what this transaction did, and have not been carried out yet. */
+  cascades: Cascade[] = []
+  /** How many dependents and members this transaction has released, cancelled, skipped or revived. */
+  cascaded = 0
+  /** The enabled webhooks, once somebody asked for them. To be set to null when one is changed. */
+  subscribers: readonly Subscriber[] | null = null
   /** Null: nothing is queued or running at that priority. */
   readonly #lastPositions = new Map<number, number | null>()
   #lastSeq: number | null = null

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { PawlError } from '../../../domain/errors.ts'
 import type { Connection } from '../connection.ts'
 import { kernel } from './0001-kernel.ts'
+import { triggersAndComposition } from './0002-triggers-and-composition.ts'
 
 export interface Migration {
   readonly version: number
@@ -10,7 +11,7 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [kernel]
+const MIGRATIONS: readonly Migration[] = [kernel, triggersAndComposition]
 
 /** `Pawl` in ASCII: tells our files from anybody else's. */
 const APPLICATION_ID = 0x5061776c

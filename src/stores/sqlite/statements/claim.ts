@@ -1,11 +1,13 @@
 import { comparePlaces } from '../../../domain/order.ts'
-import type { ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
+import type { Claimed, ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import { countsOf } from '../rows.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
+import { markGroupsStarted } from './members.ts'
 import { findLiveNodeSeq } from './nodes.ts'
 import { Permits } from './permits.ts'
+import { findWaitingTickets, serveTickets } from './tickets.ts'
 
 /** Due Jobs that become ready in one claim. The rest follows with the next ones. */
 const PROMOTE_MAX = 1_000
@@ -17,7 +19,7 @@ set ready = 1
 where (priority, position, created_at, seq) in (
   select priority, position, created_at, seq
   from pawl_queue
-  where ready = 0 and awaits_predecessor = 0 and run_at <= ?
+  where ready = 0 and awaits_predecessor = 0 and unmet_parents = 0 and run_at <= ?
   order by run_at
   limit ${PROMOTE_MAX}
 )`
@@ -32,7 +34,7 @@ limit 1`
 
 const SELECT_HEADS = `
 select q.seq, j.job_id, j.chain_id, j.policy_id, j.attempt, q.priority, q.position, q.created_at, j.business_key,
-  j.error_retries, j.crash_retries, j.shutdown_retries, j.params
+  j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id, j.webhook_url, j.parents, j.params
 from pawl_queue q
 join pawl_jobs j on j.seq = q.seq
 where q.ready = 1 and q.lane_id = ?
@@ -52,6 +54,10 @@ interface HeadRow extends SqlRow {
   error_retries: number
   crash_retries: number
   shutdown_retries: number
+  group_id: string | null
+  schedule_id: string | null
+  webhook_url: string | null
+  parents: number
   params: string
 }
 
@@ -71,20 +77,26 @@ const LEAVE_QUEUE = `
 delete from pawl_queue
 where (priority, position, created_at, seq) in (select value ->> 3, value ->> 4, value ->> 5, value ->> 0 from json_each(?))`
 
-export function claimJobs(transaction: Transaction, request: ClaimRequest): ClaimedJob[] {
+const NOTHING: Claimed = { tickets: [], jobs: [] }
+
+export function claimJobs(transaction: Transaction, request: ClaimRequest): Claimed {
   transaction.connection.run(PROMOTE_DUE, request.now)
+  const waiting = findWaitingTickets(transaction, request.now)
   const lanes = readyLanes(transaction, request)
-  if (lanes.length === 0) return []
+  if (waiting.length === 0 && lanes.length === 0) return NOTHING
   const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
-  if (nodeSeq === null) return []
-  const picked = pickInOrder(transaction, request, lanes)
-  const claimed = picked.map(({ lane, row }) => toClaimedJob(transaction, request, lane, row))
-  if (claimed.length > 0) startJobs(transaction, nodeSeq, request.now, picked, claimed)
-  return claimed
+  if (nodeSeq === null) return NOTHING
+  const permits = new Permits(transaction, [...lanes, ...waiting.map(({ lane }) => lane)])
+  const tickets = waiting.length === 0 ? [] : serveTickets(transaction, request, nodeSeq, waiting, permits)
+  const limit = request.limit - tickets.length
+  const picked = pickInOrder(transaction, limit, request.types, lanes, permits)
+  const jobs = picked.map(({ lane, row }) => toClaimedJob(transaction, request, lane, row))
+  if (jobs.length > 0) startJobs(transaction, nodeSeq, request.now, picked, jobs)
+  return { tickets, jobs }
 }
 
 function startJobs(
-  { connection }: Transaction,
+  transaction: Transaction,
   nodeSeq: number,
   now: number,
   picked: readonly Picked[],
@@ -99,9 +111,11 @@ function startJobs(
     row.created_at,
   ])
   const text = JSON.stringify(rows)
+  const { connection } = transaction
   connection.run(INSERT_RUNS, nodeSeq, now, text)
   connection.run(INSERT_OCCUPANCIES, nodeSeq, text)
   connection.run(LEAVE_QUEUE, text)
+  markGroupsStarted(transaction, claimed, now)
 }
 
 interface Picked {
@@ -160,15 +174,20 @@ function readyLanes(transaction: Transaction, request: ClaimRequest): Lane[] {
 }
 
 /** Merges the heads of the lanes, as far as the limits leave permits. */
-function pickInOrder(transaction: Transaction, request: ClaimRequest, lanes: readonly Lane[]): Picked[] {
-  const permits = new Permits(transaction, lanes)
-  const typeRoom = new Map(request.types)
+function pickInOrder(
+  transaction: Transaction,
+  limit: number,
+  types: ClaimRequest['types'],
+  lanes: readonly Lane[],
+  permits: Permits,
+): Picked[] {
+  const typeRoom = new Map(types)
   const hasRoom = (lane: Lane): boolean => (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane)
   const open = lanes.filter(hasRoom)
-  const pageSize = open.length === 1 ? request.limit : Math.min(request.limit, MERGE_PAGE)
+  const pageSize = open.length === 1 ? limit : Math.min(limit, MERGE_PAGE)
   let sources = open.map((lane) => new LaneSource(transaction, lane, pageSize))
   const picked: Picked[] = []
-  while (picked.length < request.limit) {
+  while (picked.length < limit) {
     sources = sources.filter(({ head, lane }) => head !== undefined && hasRoom(lane))
     const best = firstInOrder(sources)
     if (best === undefined) break
@@ -217,13 +236,17 @@ function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lan
     policy: policyById(transaction.connection, transaction.interned, row.policy_id),
     counts: countsOf(row),
     startedAt: request.now,
+    groupId: row.group_id,
+    scheduleId: row.schedule_id,
+    webhookUrl: row.webhook_url,
+    hasParents: row.parents > 0,
   }
 }
 
 const SELECT_NEXT_DUE = `
 select min(run_at) as due
 from pawl_queue
-where ready = 0 and awaits_predecessor = 0`
+where ready = 0 and awaits_predecessor = 0 and unmet_parents = 0`
 
 export function nextDueAt(connection: Connection): number | null {
   return connection.get<{ due: number | null }>(SELECT_NEXT_DUE)?.due ?? null

@@ -4,10 +4,12 @@ import type { RetryOrder } from '../../../store/runs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import { countsOf, FROM_JOBS, IN_QUEUE, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Interned, Transaction } from '../transaction.ts'
-import { releaseBusinessKey } from './finish.ts'
+import { carryOut } from './cascades.ts'
+import { endedRow, settleChain, tellRunEnd } from './ended.ts'
 import { isChainOccupied } from './history.ts'
 import { laneById, policyById } from './interned.ts'
-import { nodeSeqOf } from './nodes.ts'
+import { releaseBusinessKey } from './keys.ts'
+import { findLiveNodeSeq, nodeSeqOf } from './nodes.ts'
 import { CLAIMED_COLUMNS, type ClaimedRow, toClaimedJob } from './occupancies.ts'
 import { insertRetry } from './retry.ts'
 
@@ -107,6 +109,7 @@ export function repairMissingRun(
     by: string
     outcome: Outcome & { status: 'FAILED' }
     retry: RetryOrder | null
+    newId: () => string
     now: number
   },
 ): boolean {
@@ -126,8 +129,13 @@ export function repairMissingRun(
     repair.outcome.error,
   )
   connection.run(DELETE_OCCUPANCY, job.seq)
+  const ended = endedRow(transaction, job)
+  tellRunEnd(transaction, ended, 'FAILED', retry !== null, repair.now)
   if (retry !== null) insertRetry(transaction, job.seq, retry, { awaitsPredecessor: false, now: repair.now })
-  else if (job.business_key !== null) releaseBusinessKey(transaction, job.business_key, job.chain_id ?? job.job_id)
+  else {
+    if (job.business_key !== null) releaseBusinessKey(transaction, job.business_key, job.chain_id ?? job.job_id)
+    settleChain(transaction, ended, 'FAILED', repair.now)
+  }
   transaction.note(job.seq, {
     kind: 'job.finished',
     jobId: job.job_id,
@@ -140,6 +148,7 @@ export function repairMissingRun(
     attempt: job.attempt,
     at: repair.now,
   })
+  carryOut(transaction, { nodeSeq: findLiveNodeSeq(connection, repair.by), newId: repair.newId }, repair.now)
   return true
 }
 

@@ -1,22 +1,43 @@
-import { PawlError } from '../../../domain/errors.ts'
+import { parentFailedReason } from '../../../domain/dependency.ts'
+import { assert, PawlError } from '../../../domain/errors.ts'
+import type { NewGroup } from '../../../store/groups.ts'
 import type { EnqueueConflict, EnqueuedItem, EnqueueResult, NewJob } from '../../../store/jobs.ts'
 import type { Transaction } from '../transaction.ts'
+import { carryOut, NOBODY } from './cascades.ts'
+import { insertDependencies, type Parent, weighParents } from './dependencies.ts'
+import { Family } from './family.ts'
+import { findJobRow } from './history.ts'
 import { internLane, internPolicy } from './interned.ts'
+import { findBusinessKey, holdBusinessKey } from './keys.ts'
+import { cancelQueued } from './leave-queue.ts'
+import { insertQueued } from './queued.ts'
 
 type Answer = EnqueuedItem | { readonly kind: 'conflict'; readonly conflict: EnqueueConflict }
 
 /** Accepts all of them or none. Conflicts are looked for before anything is written, so none needs undoing. */
 export function enqueueJobs(transaction: Transaction, jobs: readonly NewJob[], now: number): EnqueueResult {
+  return enqueueMembers(transaction, jobs, null, now)
+}
+
+/** The same for Jobs that belong to a group. */
+export function enqueueMembers(
+  transaction: Transaction,
+  jobs: readonly NewJob[],
+  group: NewGroup | null,
+  now: number,
+): EnqueueResult {
   const answers = jobs.some(hasKey) ? answerKeys(transaction, jobs) : null
-  const conflict = answers?.find((answer) => answer?.kind === 'conflict')
-  if (conflict?.kind === 'conflict') return { kind: 'refused', conflict: conflict.conflict }
-  const items: EnqueuedItem[] = []
-  for (let index = 0; index < jobs.length; index++) {
-    const job = jobs[index] as NewJob
+  const refused = answers?.find((answer) => answer?.kind === 'conflict')
+  if (refused?.kind === 'conflict') return { kind: 'refused', conflict: refused.conflict }
+  const conflict = findUnusableTemplate(transaction, jobs)
+  if (conflict !== null) return { kind: 'refused', conflict }
+  const family = Family.of(transaction, jobs, answers, group)
+  if (family !== null && family.missing !== null) return { kind: 'refused', conflict: family.missing }
+  const items = jobs.map((job, index) => {
     const answer = answers?.[index]
-    if (answer?.kind === 'existing') items.push(answer)
-    else items.push(insertJob(transaction, job, now))
-  }
+    return answer?.kind === 'existing' ? answer : insertJob(transaction, job, index, group, family, now)
+  })
+  carryOut(transaction, NOBODY, now)
   return { kind: 'enqueued', items }
 }
 
@@ -79,40 +100,47 @@ function existsJob(transaction: Transaction, jobId: string): boolean {
   return transaction.connection.get(EXISTS_JOB, jobId) !== undefined
 }
 
-const SELECT_BUSINESS_KEY = 'select chain_id from pawl_business_keys where business_key = ?'
-
-/** The chain that holds this key, if one does. */
-export function findBusinessKey(transaction: Transaction, key: string): string | undefined {
-  return transaction.connection.get<{ chain_id: string }>(SELECT_BUSINESS_KEY, key)?.chain_id
-}
-
-const INSERT_BUSINESS_KEY = 'insert into pawl_business_keys (business_key, chain_id) values (?, ?)'
-
-export function holdBusinessKey(transaction: Transaction, key: string, chainId: string): void {
-  transaction.connection.run(INSERT_BUSINESS_KEY, key, chainId)
-}
-
 const INSERT_IDEMPOTENCY_KEY = `
 insert into pawl_idempotency_keys (idempotency_key, job_id, fingerprint, created_at)
 values (?, ?, ?, ?)`
 
+const SELECT_TEMPLATE = 'select archived_at from pawl_templates where template_id = ?'
+
+/** Somebody may have archived a template after the request was prepared from it. */
+function findUnusableTemplate({ connection }: Transaction, jobs: readonly NewJob[]): EnqueueConflict | null {
+  for (let index = 0; index < jobs.length; index++) {
+    const templateId = jobs[index]?.templateId ?? null
+    if (templateId === null) continue
+    const row = connection.get<{ archived_at: number | null }>(SELECT_TEMPLATE, templateId)
+    if (row === undefined || row.archived_at !== null) return { kind: 'template-not-usable', index, templateId }
+  }
+  return null
+}
+
 const INSERT_JOB = `
 insert into pawl_jobs (
   seq, job_id, lane_id, policy_id, priority, position, run_at, created_at,
-  name, tags, created_by, business_key, idempotency_key, params
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  name, tags, created_by, business_key, idempotency_key, params,
+  template_id, schedule_id, slot_at, group_id, parents, webhook_url
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-const INSERT_QUEUED = `
-insert into pawl_queue (seq, lane_id, ready, awaits_predecessor, priority, position, run_at, created_at)
-values (?, ?, ?, ?, ?, ?, ?, ?)`
+const JOIN_SCHEDULE = 'insert into pawl_scheduled_chains (schedule_id, chain_seq) values (?, ?)'
 
-function insertJob(transaction: Transaction, job: NewJob, now: number): EnqueuedItem {
+function insertJob(
+  transaction: Transaction,
+  job: NewJob,
+  index: number,
+  group: NewGroup | null,
+  family: Family | null,
+  now: number,
+): EnqueuedItem {
   const { connection } = transaction
   refuseNul(job)
   const runAt = job.runAt ?? now
   const { laneId } = internLane(transaction, job.type, job.policy.resources)
   const position = transaction.takeLastPosition(job.priority)
-  const seq = transaction.takeSeq()
+  const seq = family === null ? transaction.takeSeq() : family.seqOf(index)
+  const parents = family === null ? NO_PARENTS : family.parentsOf(index)
   connection.run(
     INSERT_JOB,
     seq,
@@ -129,8 +157,27 @@ function insertJob(transaction: Transaction, job: NewJob, now: number): Enqueued
     job.businessKey,
     job.idempotency?.key ?? null,
     job.params,
+    job.templateId,
+    job.scheduleId,
+    job.slotAt,
+    group?.groupId ?? null,
+    parents.length,
+    job.webhookUrl,
   )
-  insertQueued(transaction, { seq, laneId, awaitsPredecessor: false, priority: job.priority, position, runAt, now })
+  const { unmet, doomedBy } = parents.length === 0 ? NO_WEIGHT : weighParents(parents)
+  const { priority } = job
+  insertQueued(transaction, {
+    seq,
+    laneId,
+    awaitsPredecessor: false,
+    unmetParents: unmet,
+    priority,
+    position,
+    runAt,
+    now,
+  })
+  if (parents.length > 0) insertDependencies(transaction, seq, parents)
+  if (job.scheduleId !== null) connection.run(JOIN_SCHEDULE, job.scheduleId, seq)
   if (job.idempotency !== null) {
     const { key, fingerprint } = job.idempotency
     connection.run(INSERT_IDEMPOTENCY_KEY, key, job.jobId, fingerprint, now)
@@ -145,33 +192,19 @@ function insertJob(transaction: Transaction, job: NewJob, now: number): Enqueued
     attempt: 1,
     at: now,
   })
+  if (doomedBy !== null) cancelAtOnce(transaction, job.jobId, doomedBy, now)
   return { kind: 'created', jobId: job.jobId }
 }
 
-/** Puts a Job that was just written into the queue. */
-export function insertQueued(
-  transaction: Transaction,
-  row: {
-    seq: number
-    laneId: number
-    awaitsPredecessor: boolean
-    priority: number
-    position: number
-    runAt: number
-    now: number
-  },
-): void {
-  transaction.connection.run(
-    INSERT_QUEUED,
-    row.seq,
-    row.laneId,
-    row.runAt <= row.now && !row.awaitsPredecessor ? 1 : 0,
-    row.awaitsPredecessor ? 1 : 0,
-    row.priority,
-    row.position,
-    row.runAt,
-    row.now,
-  )
+const NO_PARENTS: readonly Parent[] = []
+const NO_WEIGHT = { unmet: 0, doomedBy: null }
+
+/** A parent has failed already, and the Job shall not run without it. It is accepted all the same, and its history says why. */
+function cancelAtOnce(transaction: Transaction, jobId: string, parent: Parent, now: number): void {
+  const row = findJobRow(transaction.connection, { jobId })
+  assert(row !== undefined && parent.outcome !== null, `Job ${jobId} was just written`)
+  const reason = parentFailedReason(parent.parentId, parent.outcome)
+  cancelQueued(transaction, row, { mode: 'graceful', reason, cancelledFor: parent.chainId, now })
 }
 
 /** SQLite would cut the text there. Doors refuse it before; a caller of the store gets an error for this list alone. */

@@ -114,6 +114,8 @@ function hadRun(kind: TransitionKind, outcome: Transition['outcome']): boolean {
   switch (kind) {
     case 'job.queued':
     case 'job.moved':
+    case 'job.released':
+    case 'schedule.triggered':
       return false
     case 'job.cancelled':
       return outcome !== null
@@ -130,6 +132,8 @@ function statusAfter(kind: TransitionKind, reason: Transition['reason']): Transi
   switch (kind) {
     case 'job.queued':
     case 'job.moved':
+    case 'job.released':
+    case 'schedule.triggered':
       return 'QUEUED'
     case 'job.started':
     case 'job.cancel-requested':

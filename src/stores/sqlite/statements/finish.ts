@@ -3,9 +3,12 @@ import type { FailureReason, RunStatus } from '../../../domain/run.ts'
 import type { Claim, FinishedRun, FinishResult, FollowUpResult } from '../../../store/runs.ts'
 import type { SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { carryOut } from './cascades.ts'
+import { endedClaim, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
 import { enqueueOrDrop } from './enqueue.ts'
 import { laneById } from './interned.ts'
-import { nodeSeqOf } from './nodes.ts'
+import { releaseBusinessKey } from './keys.ts'
+import { findLiveNodeSeq, nodeSeqOf } from './nodes.ts'
 import { noteProgress, writeReport } from './reports.ts'
 import { insertRetry, unblockRetry } from './retry.ts'
 
@@ -22,19 +25,37 @@ const DELETE_OCCUPANCIES = `
 delete from pawl_occupancies
 where seq in (select value from json_each(?))`
 
-export function finishRuns(transaction: Transaction, runs: readonly FinishedRun[]): FinishResult[] {
+export function finishRuns(
+  transaction: Transaction,
+  runs: readonly FinishedRun[],
+  newId: () => string,
+): FinishResult[] {
   const bodiesEnded: (string | number)[] = []
-  const results = runs.map((run) => finishRun(transaction, run, bodiesEnded))
+  const finished = runs.map((run) => finishRun(transaction, run, bodiesEnded))
   if (bodiesEnded.length > 0) transaction.connection.run(DELETE_OCCUPANCIES, JSON.stringify(bodiesEnded))
-  return results
+  const [first] = runs
+  if (first !== undefined && transaction.settled.length > 0) {
+    const nodeSeq = transaction.cascades.length === 0 ? null : findLiveNodeSeq(transaction.connection, first.by)
+    carryOut(transaction, { nodeSeq, newId }, first.finishedAt)
+  }
+  return finished.map((end, index) =>
+    'answer' in end
+      ? end.answer
+      : { kind: 'finished', ...end, followUps: writeFollowUps(transaction, runs[index] as FinishedRun) },
+  )
 }
 
-function finishRun(transaction: Transaction, run: FinishedRun, bodiesEnded: (string | number)[]): FinishResult {
+/** All but its follow-ups, which come when all Runs of the list have ended. `answer`: it had ended before. */
+function finishRun(
+  transaction: Transaction,
+  run: FinishedRun,
+  bodiesEnded: (string | number)[],
+): { readonly retryJobId: string | null } | { readonly answer: FinishResult } {
   const { job, outcome, finishedAt } = run
   const { claim } = job
   const seq = Number(claim.ref)
   const retry = run.retry !== null && isCancelRequested(transaction, seq) ? null : run.retry
-  if (!endRun(transaction, seq, run, retry !== null)) return answerEnded(transaction, run)
+  if (!endRun(transaction, seq, run, retry !== null)) return { answer: answerEnded(transaction, run) }
   if (run.body === 'ended') bodiesEnded.push(claim.ref)
 
   const status = jobStatusAfter(outcome)
@@ -53,12 +74,18 @@ function finishRun(transaction: Transaction, run: FinishedRun, bodiesEnded: (str
     attempt: job.attempt,
     at: finishedAt,
   })
+  const ended = endedClaim(job)
+  tellRunEnd(transaction, ended, outcome.status, retry !== null, finishedAt)
+  if (status === 'CANCELLED') tellCancelled(transaction, ended, finishedAt)
   if (retry !== null) {
     insertRetry(transaction, seq, retry, { awaitsPredecessor: run.body === 'executing', now: finishedAt })
-  } else if (job.businessKey !== null && run.body === 'ended') {
-    releaseBusinessKey(transaction, job.businessKey, job.chainId)
+  } else {
+    if (job.businessKey !== null && run.body === 'ended') {
+      releaseBusinessKey(transaction, job.businessKey, job.chainId)
+    }
+    settleChain(transaction, ended, status === 'CANCELLED' ? 'CANCELLED' : outcome.status, finishedAt)
   }
-  return { kind: 'finished', retryJobId: retry?.jobId ?? null, followUps: writeFollowUps(transaction, run) }
+  return { retryJobId: retry?.jobId ?? null }
 }
 
 function endRun({ connection }: Transaction, seq: number, run: FinishedRun, willRetry: boolean): boolean {
@@ -170,10 +197,4 @@ function releaseOccupancy(transaction: Transaction, claim: Claim, now: number): 
     attempt: row.attempt,
     at: now,
   })
-}
-
-const RELEASE_BUSINESS_KEY = 'delete from pawl_business_keys where business_key = ? and chain_id = ?'
-
-export function releaseBusinessKey(transaction: Transaction, key: string, chainId: string): void {
-  transaction.connection.run(RELEASE_BUSINESS_KEY, key, chainId)
 }

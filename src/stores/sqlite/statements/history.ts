@@ -163,11 +163,35 @@ const JOBS_BY_STATUS: Readonly<
   CANCELLED: { from: FROM_JOBS, seq: 'j.seq', condition: 'j.cancelled_at is not null' },
 }
 
+/** The same statuses among the Jobs of one template, schedule or group, which an index of their own leads to. */
+const LINKED_BY_STATUS: Readonly<Record<JobStatus | 'ANY', string | null>> = {
+  ANY: null,
+  QUEUED: 'q.seq is not null',
+  RUNNING: 'r.seq is not null and r.status is null',
+  FINISHED: 'r.status is not null and j.cancelled_at is null',
+  CANCELLED: 'j.cancelled_at is not null',
+}
+
+const LINKS = [
+  ['groupId', 'j.group_id = ?'],
+  ['scheduleId', 'j.schedule_id = ?'],
+  ['templateId', 'j.template_id = ?'],
+] as const
+
 export function listJobs(connection: Connection, interned: Interned, filter: JobFilter, now: number): Page<Job> {
-  if (filter.status === 'QUEUED') return listQueuedJobs(connection, interned, filter, now)
-  const { from, seq, condition } = JOBS_BY_STATUS[filter.status ?? 'ANY']
+  const links = LINKS.filter(([name]) => filter[name] !== undefined)
+  if (filter.status === 'QUEUED' && links.length === 0) return listQueuedJobs(connection, interned, filter, now)
+  const status = filter.status ?? 'ANY'
+  const { from, seq, condition } =
+    links.length > 0 || status === 'QUEUED'
+      ? { from: FROM_JOBS, seq: 'j.seq', condition: LINKED_BY_STATUS[status] }
+      : JOBS_BY_STATUS[status]
   const conditions = condition === null ? [] : [condition]
   const values: SqlValue[] = []
+  for (const [name, link] of links) {
+    conditions.push(link)
+    values.push(filter[name] as string)
+  }
   if (filter.cursor != null) {
     conditions.push(`${seq} < ?`)
     values.push(...readCursor(filter.cursor, 1))

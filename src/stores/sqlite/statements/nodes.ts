@@ -19,10 +19,10 @@ export function findLiveNodeSeq(connection: Connection, nodeId: string): number 
 }
 
 const INSERT_NODE = `
-insert into pawl_nodes (node_id, name, host, pid, types, concurrency, started_at)
-values (?, ?, ?, ?, ?, ?, ?)
+insert into pawl_nodes (node_id, name, host, pid, types, concurrency, started_at, claims)
+values (?, ?, ?, ?, ?, ?, ?, ?)
 on conflict (node_id) do update
-set name = excluded.name, types = excluded.types, concurrency = excluded.concurrency, ended_at = null`
+set name = excluded.name, types = excluded.types, concurrency = excluded.concurrency, claims = excluded.claims, ended_at = null`
 
 export function registerNode(transaction: Transaction, node: NodeRecord): void {
   transaction.connection.run(
@@ -34,7 +34,15 @@ export function registerNode(transaction: Transaction, node: NodeRecord): void {
     JSON.stringify(node.types),
     node.concurrency,
     node.startedAt,
+    node.claims ? 1 : 0,
   )
+}
+
+// 0 rows: it was so before, or the node has left.
+const SET_CLAIMS = 'update pawl_nodes set claims = ? where node_id = ? and claims <> ?'
+
+export function setNodeClaims(transaction: Transaction, nodeId: string, claims: boolean): void {
+  transaction.connection.run(SET_CLAIMS, claims ? 1 : 0, nodeId, claims ? 1 : 0)
 }
 
 // 1 row: gone. 0 rows: it was gone before, or bodies are recorded there. Its row stays for the history of its Runs.
@@ -42,21 +50,25 @@ const END_NODE = `
 update pawl_nodes
 set ended_at = ?
 where node_id = ? and ended_at is null
-  and not exists (select 1 from pawl_occupancies o where o.node_seq = pawl_nodes.node_seq)`
+  and not exists (select 1 from pawl_occupancies o where o.node_seq = pawl_nodes.node_seq)
+  and not exists (select 1 from pawl_direct_occupancies d where d.node_seq = pawl_nodes.node_seq)`
 
-const COUNT_BODIES = `
-select count(*) as bodies
-from pawl_occupancies
-where node_seq = (select node_seq from pawl_nodes where node_id = ?)`
+const FIND_BODY = `
+select 1 as found
+from pawl_nodes n
+where n.node_id = ?
+  and (
+    exists (select 1 from pawl_occupancies o where o.node_seq = n.node_seq)
+    or exists (select 1 from pawl_direct_occupancies d where d.node_seq = n.node_seq)
+  )`
 
 export function removeNode(transaction: Transaction, nodeId: string, now: number): 'removed' | 'occupied' {
   if (transaction.connection.run(END_NODE, now, nodeId) > 0) return 'removed'
-  const bodies = transaction.connection.get<{ bodies: number }>(COUNT_BODIES, nodeId)?.bodies ?? 0
-  return bodies === 0 ? 'removed' : 'occupied'
+  return transaction.connection.get(FIND_BODY, nodeId) === undefined ? 'removed' : 'occupied'
 }
 
 const SELECT_NODES = `
-select node_id, name, host, pid, types, concurrency, started_at
+select node_id, name, host, pid, types, concurrency, started_at, claims
 from pawl_nodes
 where ended_at is null
 order by node_seq`
@@ -69,6 +81,7 @@ interface NodeRow extends SqlRow {
   types: string
   concurrency: number
   started_at: number
+  claims: number
 }
 
 export function listNodes(connection: Connection): NodeRecord[] {
@@ -80,5 +93,6 @@ export function listNodes(connection: Connection): NodeRecord[] {
     types: JSON.parse(row.types) as string[],
     concurrency: row.concurrency,
     startedAt: row.started_at,
+    claims: row.claims === 1,
   }))
 }

@@ -7,7 +7,8 @@ import { laneById, policyById } from './interned.ts'
 
 export const CLAIMED_COLUMNS = `
   r.seq, r.run_id, r.status, r.started_at, n.node_id, j.job_id, j.chain_id, j.lane_id, j.policy_id, j.attempt, j.priority,
-  j.business_key, j.params, j.error_retries, j.crash_retries, j.shutdown_retries`
+  j.business_key, j.params, j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id, j.webhook_url,
+  j.parents`
 
 export interface ClaimedRow extends SqlRow {
   seq: number
@@ -26,6 +27,10 @@ export interface ClaimedRow extends SqlRow {
   error_retries: number
   crash_retries: number
   shutdown_retries: number
+  group_id: string | null
+  schedule_id: string | null
+  webhook_url: string | null
+  parents: number
 }
 
 export function toClaimedJob(row: ClaimedRow, connection: Connection, interned: Interned): ClaimedJob {
@@ -40,6 +45,10 @@ export function toClaimedJob(row: ClaimedRow, connection: Connection, interned: 
     policy: policyById(connection, interned, row.policy_id),
     counts: countsOf(row),
     startedAt: row.started_at,
+    groupId: row.group_id,
+    scheduleId: row.schedule_id,
+    webhookUrl: row.webhook_url,
+    hasParents: row.parents > 0,
   }
 }
 

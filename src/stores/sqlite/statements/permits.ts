@@ -10,8 +10,15 @@ export function listLimits(connection: Connection): LimitRecord[] {
   return connection.all<{ name: string; max: number }>(SELECT_LIMITS)
 }
 
-// As many rows as bodies execute right now on all nodes.
-const COUNT_OCCUPANCIES = 'select lane_id, count(*) as bodies from pawl_occupancies group by lane_id'
+// Reads as many rows as bodies execute right now on all nodes, of Jobs and of direct executions.
+const COUNT_OCCUPANCIES = `
+select lane_id, count(*) as bodies
+from pawl_occupancies
+group by lane_id
+union all
+select lane_id, count(*)
+from pawl_direct_occupancies
+group by lane_id`
 
 /**
  * What the limits leave. Counted from the occupancies inside the write transaction, where nobody else can claim, so two
@@ -33,7 +40,8 @@ export class Permits {
     }
     if (this.#left.size === 0) return
     for (const row of connection.all<{ lane_id: number; bodies: number }>(COUNT_OCCUPANCIES)) {
-      this.#subtract(laneById(connection, interned, row.lane_id), row.bodies)
+      const { type, resources } = laneById(connection, interned, row.lane_id)
+      this.#subtract(limitsTaken(type, resources), row.bodies)
     }
   }
 
@@ -44,15 +52,23 @@ export class Permits {
   }
 
   take(lane: Lane): void {
-    if (this.#left.size > 0) this.#subtract(lane, 1)
+    if (this.#left.size > 0) this.#subtract(limitsTaken(lane.type, lane.resources), 1)
+  }
+
+  /**
+   * Keeps for a ticket that cannot start yet what it shares with its like: nobody behind it gets these. The permit to run
+   * at all is not among them, or everything would stand still for one busy resource.
+   */
+  holdBack(lane: Lane): void {
+    if (this.#left.size > 0) this.#subtract([typeLimit(lane.type), ...lane.resources.map(resourceLimit)], 1)
   }
 
   #hasLeft(name: string): boolean {
     return (this.#left.get(name) ?? 1) > 0
   }
 
-  #subtract(lane: Lane, bodies: number): void {
-    for (const name of limitsTaken(lane.type, lane.resources)) {
+  #subtract(names: readonly string[], bodies: number): void {
+    for (const name of names) {
       const left = this.#left.get(name)
       if (left !== undefined) this.#left.set(name, left - bodies)
     }

@@ -1,7 +1,9 @@
 import { isEnded } from '../../../domain/transitions.ts'
 import type { PrunePage, PruneRequest } from '../../../store/maintenance.ts'
+import type { Connection } from '../connection.ts'
 import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
+import { findOutcomeBySeq } from './dependencies.ts'
 import { findLastOfChain, isChainOccupied } from './history.ts'
 
 // The first Jobs of chains in the order of their acceptance.
@@ -25,6 +27,13 @@ const DELETE_RUNS = `
 delete from pawl_runs
 where seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
 
+const DELETE_DEPENDENCIES =
+  'delete from pawl_dependencies where child_seq = (select seq from pawl_jobs where job_id = ?)'
+
+const DELETE_DELIVERIES = `
+delete from pawl_deliveries
+where job_seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
+
 const DELETE_RETRIES = 'delete from pawl_jobs where chain_id = ?'
 const DELETE_FIRST = 'delete from pawl_jobs where job_id = ?'
 
@@ -39,7 +48,7 @@ export function pruneChains(transaction: Transaction, request: PruneRequest): Pr
     for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id, first.job_id)) {
       logPaths.push(log_path)
     }
-    jobsRemoved += removeChain(transaction, first.job_id)
+    jobsRemoved += removeChain(transaction, first)
   }
   // Rows follow the time of acceptance, but a clock may have been ahead for a while: a whole page must be too young.
   const isLastPage = rows.length < request.limit || rows.every((first) => first.created_at >= request.endedBefore)
@@ -52,7 +61,36 @@ function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number
   const last = findLastOfChain(transaction.connection, first)
   const endedAt = last.finished_at ?? last.cancelled_at
   if (!isEnded(statusOf(last)) || endedAt === null || endedAt >= endedBefore) return false
-  return !isChainOccupied(transaction.connection, first.job_id)
+  if (isChainOccupied(transaction.connection, first.job_id)) return false
+  return !isNeeded(transaction.connection, first)
+}
+
+// Children of this chain, one by one, until a live one is found.
+const SELECT_CHILDREN =
+  'select distinct child_seq from pawl_dependencies where parent_seq = ? and child_seq > ? order by child_seq limit 1'
+
+const IS_GROUP_LIVE = 'select 1 as found from pawl_groups where group_id = ? and finished_at is null'
+
+const HAS_CASCADE = 'select 1 as found from pawl_cascades where subject = ? limit 1'
+
+const HAS_PENDING_DELIVERY = `
+select 1 as found
+from pawl_deliveries
+where status = 'PENDING'
+  and job_seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)
+limit 1`
+
+/** Somebody else still refers to it: a live child, a live group, a cascade, a delivery that has not been made. */
+function isNeeded(connection: Connection, first: JobRow): boolean {
+  if (first.group_id !== null && connection.get(IS_GROUP_LIVE, first.group_id) !== undefined) return true
+  if (connection.get(HAS_CASCADE, first.job_id) !== undefined) return true
+  if (connection.get(HAS_PENDING_DELIVERY, first.job_id, first.job_id) !== undefined) return true
+  for (let last = 0; ; ) {
+    const child = connection.get<{ child_seq: number }>(SELECT_CHILDREN, first.seq, last)
+    if (child === undefined) return false
+    if (findOutcomeBySeq(connection, child.child_seq) === null) return true
+    last = child.child_seq
+  }
 }
 
 // The highest number ever pruned, so that it is not given again.
@@ -64,10 +102,21 @@ select 'last_pruned_job', max(seq) from (
 where true
 on conflict (name) do update set value = max(value, excluded.value)`
 
-function removeChain(transaction: Transaction, chainId: string): number {
+// 1 row: the last member of a settled group is gone, and the group with it.
+const DELETE_EMPTY_GROUP = `
+delete from pawl_groups
+where group_id = ? and finished_at is not null
+  and not exists (select 1 from pawl_jobs where pawl_jobs.group_id = pawl_groups.group_id)`
+
+function removeChain(transaction: Transaction, first: JobRow): number {
   const { connection } = transaction
+  const chainId = first.job_id
   connection.run(REMEMBER_PRUNED, chainId, chainId)
   connection.run(DELETE_LOGS, chainId, chainId)
   connection.run(DELETE_RUNS, chainId, chainId)
-  return connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
+  connection.run(DELETE_DELIVERIES, chainId, chainId)
+  connection.run(DELETE_DEPENDENCIES, chainId)
+  const removed = connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
+  if (first.group_id !== null) connection.run(DELETE_EMPTY_GROUP, first.group_id)
+  return removed
 }

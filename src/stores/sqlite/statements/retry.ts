@@ -1,22 +1,28 @@
+import { chainOutcome } from '../../../domain/chain.ts'
 import { assert } from '../../../domain/errors.ts'
 import { NO_RETRIES_YET } from '../../../domain/retry.ts'
-import type { ManualRetryResult } from '../../../store/jobs.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
 import type { SqlRow } from '../connection.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
-import { findBusinessKey, holdBusinessKey, insertQueued } from './enqueue.ts'
-import { findJobRow, findLastOfChain, findRunIdOf, isChainOccupied } from './history.ts'
+import { reopenParents } from './dependencies.ts'
+import { isChainOccupied } from './history.ts'
 import { laneById } from './interned.ts'
+import { findBusinessKey, holdBusinessKey } from './keys.ts'
+import { takeBackMember } from './members.ts'
+import { chainSeqOf } from './parents.ts'
+import { insertQueued } from './queued.ts'
 
 // Everything that the order does not name is copied from the predecessor, also its place in the queue.
 const INSERT_RETRY = `
 insert into pawl_jobs (
   seq, job_id, lane_id, policy_id, priority, position, run_at, created_at, attempt, chain_id, retry_of,
-  error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params
+  error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params, template_id, schedule_id,
+  slot_at, group_id, parents, webhook_url
 )
 select ?, ?, lane_id, policy_id, coalesce(?, priority), coalesce(?, position), ?, ?, attempt + 1,
-  coalesce(chain_id, job_id), job_id, ?, ?, ?, name, tags, created_by, business_key, params
+  coalesce(chain_id, job_id), job_id, ?, ?, ?, name, tags, created_by, business_key, params, template_id, schedule_id,
+  slot_at, case when ? then group_id end, parents, webhook_url
 from pawl_jobs
 where seq = ?
 returning seq, chain_id, lane_id, attempt, priority, position`
@@ -28,6 +34,10 @@ interface RetryPlace {
   /** Absent: where the predecessor stood. */
   readonly priority?: number
   readonly position?: number
+  /** @default 0 */
+  readonly unmetParents?: number
+  /** False: its group has settled without it. @default true */
+  readonly staysInGroup?: boolean
 }
 
 export function insertRetry(
@@ -48,6 +58,7 @@ export function insertRetry(
     order.counts.errorRetries,
     order.counts.crashRetries,
     order.counts.shutdownRetries,
+    (place.staysInGroup ?? true) ? 1 : 0,
     predecessorSeq,
   )
   assert(row !== undefined, `there is no Job ${predecessorSeq} to retry`)
@@ -55,6 +66,7 @@ export function insertRetry(
     seq: row.seq,
     laneId: row.lane_id,
     awaitsPredecessor: place.awaitsPredecessor,
+    unmetParents: place.unmetParents ?? 0,
     priority: row.priority,
     position: row.position,
     runAt: order.runAt,
@@ -72,7 +84,7 @@ interface InsertedRetry extends SqlRow {
   position: number
 }
 
-function noteQueued(
+export function noteQueued(
   transaction: Transaction,
   jobId: string,
   row: { seq: number; chain_id: string | null; lane_id: number; attempt: number },
@@ -92,7 +104,7 @@ function noteQueued(
 // At most 1 row: a chain has one live Job.
 const UNBLOCK_RETRY = `
 update pawl_queue
-set awaits_predecessor = 0, ready = (run_at <= ?)
+set awaits_predecessor = 0, ready = (run_at <= ? and unmet_parents = 0)
 where awaits_predecessor = 1
   and (priority, position, created_at, seq) in (select priority, position, created_at, seq from pawl_jobs where chain_id = ?)`
 
@@ -109,61 +121,49 @@ export function unblockRetry(transaction: Transaction, chainId: string, now: num
   return transaction.connection.get(HAS_LIVE_JOB, chainId) !== undefined
 }
 
-const MAKE_DUE_IN_QUEUE = `
-update pawl_queue
-set run_at = ?, ready = (awaits_predecessor = 0)
-where priority = ? and position = ? and created_at = ? and seq = ?`
-const MAKE_DUE = 'update pawl_jobs set run_at = ? where seq = ?'
+const REJOIN_SCHEDULE =
+  'insert into pawl_scheduled_chains (schedule_id, chain_seq) values (?, ?) on conflict do nothing'
 
-export function retryByHand(
-  transaction: Transaction,
-  request: { by: { jobId: string } | { runId: string }; newJobId: string; priority: number | null; now: number },
-): ManualRetryResult {
-  const job = findJobRow(transaction.connection, request.by)
-  if (job === undefined) return { kind: 'not-found' }
-  const last = findLastOfChain(transaction.connection, job)
-  const status = statusOf(last)
-  if (last.seq !== job.seq) {
-    if (last.retry_of !== job.job_id || status !== 'QUEUED') {
-      return { kind: 'not-last', lastJobId: last.job_id, lastRunId: findRunIdOf(transaction.connection, last.seq) }
-    }
-    makeDue(transaction, last, request.now)
-    return { kind: 'made-due', jobId: last.job_id }
-  }
-  const isRetryable = status === 'CANCELLED' || last.run_status === 'FAILED'
-  if (!isRetryable) return { kind: 'not-retryable', status, outcome: last.run_status }
-  return appendByHand(transaction, last, request)
-}
-
-function makeDue(transaction: Transaction, job: JobRow, now: number): void {
-  const runAt = Math.min(job.run_at, now)
-  transaction.connection.run(MAKE_DUE_IN_QUEUE, runAt, job.priority, job.position, job.created_at, job.seq)
-  transaction.connection.run(MAKE_DUE, runAt, job.seq)
-  noteQueued(transaction, job.job_id, job, now)
-}
-
-function appendByHand(
+/**
+ * A settled chain goes on with a new Job: fresh budgets, last at its priority. `byHand`: a person asked for just this Job,
+ * so parents that have failed do not hold it back.
+ */
+export function appendByHand(
   transaction: Transaction,
   last: JobRow,
-  request: { newJobId: string; priority: number | null; now: number },
-): ManualRetryResult {
-  if (last.business_key !== null) {
-    const chainId = last.chain_id ?? last.job_id
-    const holder = findBusinessKey(transaction, last.business_key)
-    if (holder !== undefined && holder !== chainId) return { kind: 'business-key-taken', jobId: holder }
-    if (holder === undefined) holdBusinessKey(transaction, last.business_key, chainId)
-  }
+  request: {
+    readonly newJobId: string
+    readonly priority: number | null
+    readonly byHand: boolean
+    readonly now: number
+  },
+): { kind: 'created'; jobId: string } | { kind: 'business-key-taken'; jobId: string } | { kind: 'doomed' } {
+  const chainId = last.chain_id ?? last.job_id
+  const holder = last.business_key === null ? undefined : findBusinessKey(transaction, last.business_key)
+  if (holder !== undefined && holder !== chainId) return { kind: 'business-key-taken', jobId: holder }
+  const parents = reopenParents(transaction, last, request.byHand)
+  if (parents.isDoomed) return { kind: 'doomed' }
+  if (last.business_key !== null && holder === undefined) holdBusinessKey(transaction, last.business_key, chainId)
   const priority = request.priority ?? last.priority
-  insertRetry(
-    transaction,
-    last.seq,
-    { jobId: request.newJobId, runAt: request.now, counts: NO_RETRIES_YET },
-    {
-      awaitsPredecessor: isChainOccupied(transaction.connection, last.chain_id ?? last.job_id),
-      now: request.now,
-      priority,
-      position: transaction.takeLastPosition(priority),
-    },
-  )
+  const retry = { jobId: request.newJobId, runAt: request.now, counts: NO_RETRIES_YET }
+  insertRetry(transaction, last.seq, retry, {
+    awaitsPredecessor: isChainOccupied(transaction.connection, chainId),
+    now: request.now,
+    priority,
+    position: transaction.takeLastPosition(priority),
+    unmetParents: parents.unmet,
+    staysInGroup: staysInGroup(transaction, last),
+  })
+  if (last.schedule_id !== null) {
+    const chainSeq = chainSeqOf(transaction.connection, chainId) ?? last.seq
+    transaction.connection.run(REJOIN_SCHEDULE, last.schedule_id, chainSeq)
+  }
   return { kind: 'created', jobId: request.newJobId }
+}
+
+/** A settled group stays settled: a chain that goes on afterwards leaves it. */
+function staysInGroup(transaction: Transaction, last: JobRow): boolean {
+  if (last.group_id === null) return true
+  const outcome = chainOutcome({ status: statusOf(last), outcome: last.run_status })
+  return outcome !== null && takeBackMember(transaction, last.group_id, outcome)
 }

@@ -1,0 +1,75 @@
+import type { JsonValue } from './json.ts'
+import type { Timing } from './slots.ts'
+
+/** What happens to slots that were missed: one Job for the latest, one for each (at most 100, the latest), or none. */
+export type MissedPolicy = 'one' | 'all' | 'none'
+
+/** What happens to a slot while an earlier chain of the schedule is live. */
+export type OverlapPolicy = 'allow' | 'skip' | 'queue-one'
+
+/** What a schedule makes a Job from. */
+export type ScheduleTarget =
+  | { readonly kind: 'template'; readonly templateId: string }
+  | { readonly kind: 'type'; readonly type: string }
+
+/** When to make Jobs of what. */
+export interface Schedule {
+  readonly scheduleId: string
+  readonly name: string
+  readonly target: ScheduleTarget
+  /** Params of the type, or overrides over the template's defaults. */
+  readonly paramOverrides: JsonValue
+  readonly timing: Timing
+  readonly missed: MissedPolicy
+  readonly overlap: OverlapPolicy
+  readonly priority: number
+  readonly tags: readonly string[]
+  readonly businessKey: string | null
+  readonly enabled: boolean
+  /** Why it was disabled, when it was not a person who did. */
+  readonly disabledReason: string | null
+  /** Grows with each change and each slot. */
+  readonly revision: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** Slots not after this instant never fire. */
+  readonly lastSlotAt: number
+  /** Null: disabled, or no further slot. */
+  readonly nextSlotAt: number | null
+  /** When it last made a Job, also by hand. */
+  readonly lastTriggeredAt: number | null
+}
+
+export type SkipReason =
+  /** More than 60 s late, and the policy said no. */
+  | 'missed'
+  /** An earlier chain of the schedule was live. */
+  | 'overlap'
+  /** Another chain held the schedule's business key. */
+  | 'business-key-taken'
+  /** The clock had been ahead and was set back. */
+  | 'clock-set-back'
+
+/** Slots that made no Job. */
+export interface SkippedSlots {
+  readonly firstSlotAt: number
+  readonly lastSlotAt: number
+  /** Null: more than was worth counting. */
+  readonly count: number | null
+  readonly reason: SkipReason
+}
+
+/** Whether a slot makes a Job, given what the schedule's earlier chains do. */
+export function decideOverlap(
+  overlap: OverlapPolicy,
+  earlier: { readonly hasLive: boolean; readonly hasWaiting: boolean },
+): 'make' | 'skip' {
+  switch (overlap) {
+    case 'allow':
+      return 'make'
+    case 'skip':
+      return earlier.hasLive ? 'skip' : 'make'
+    case 'queue-one':
+      return earlier.hasWaiting ? 'skip' : 'make'
+  }
+}

@@ -1,0 +1,31 @@
+import type { JsonValue } from './json.ts'
+import type { RetryPolicy } from './retry.ts'
+
+/** A reusable type with default params and policy. */
+export interface Template {
+  readonly templateId: string
+  readonly name: string
+  readonly type: string
+  readonly defaultParams: JsonValue
+  /** Null: as the type says. */
+  readonly retry: RetryPolicy | null
+  /** Undefined: as the type says. Null: no timeout. */
+  readonly timeoutMs: number | null | undefined
+  readonly description: string | null
+  /** Grows with each change. */
+  readonly revision: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** Set: no new Jobs can be made from it; it is kept for the history. */
+  readonly archivedAt: number | null
+}
+
+/** Overrides over defaults, key by key at the top. Anything but two objects cannot be merged: then the override stands. */
+export function mergeParams(defaults: JsonValue, overrides: unknown): unknown {
+  if (overrides === undefined) return defaults
+  return isPlainObject(defaults) && isPlainObject(overrides) ? { ...defaults, ...overrides } : overrides
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

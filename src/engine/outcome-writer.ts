@@ -1,0 +1,81 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Logger } from '../platform/logger.ts'
+import { Batcher } from './batcher.ts'
+import { insist, isClosed } from './insist.ts'
+import { describeThrown } from './isolation/sent-error.ts'
+import { type Failure, failure } from './outcome.ts'
+
+export interface OutcomeWriterParts<End, Result> {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly write: (ends: readonly End[]) => Promise<readonly Result[]>
+  /** The same end with another outcome, and without what may be the reason that it cannot be written. */
+  readonly instead: (end: End, outcome: Failure) => End
+  readonly idOf: (end: End) => string
+}
+
+/**
+ * Writes the outcomes of bodies. The handler had its effect, so its outcome must be written, however long the store cannot
+ * take it: dropping it would run the Job again. The very same call is repeated; the store answers a repetition as it
+ * answered the first.
+ */
+export class OutcomeWriter<End, Result> {
+  readonly #parts: OutcomeWriterParts<End, Result>
+  readonly #batcher: Batcher<End, Result>
+  readonly #underWay = new Set<string>()
+
+  constructor(parts: OutcomeWriterParts<End, Result>) {
+    this.#parts = parts
+    this.#batcher = new Batcher((ends) => this.#writeAll(ends))
+  }
+
+  async write(end: End): Promise<Result> {
+    const id = this.#parts.idOf(end)
+    this.#underWay.add(id)
+    try {
+      return await this.#batcher.add(end)
+    } finally {
+      this.#underWay.delete(id)
+    }
+  }
+
+  isWriting(id: string): boolean {
+    return this.#underWay.has(id)
+  }
+
+  drained(): Promise<void> {
+    return this.#batcher.drained()
+  }
+
+  /** All together; but one that cannot be written must not take the others with it. */
+  async #writeAll(ends: readonly End[]): Promise<readonly Result[]> {
+    try {
+      return await this.#insist(ends)
+    } catch (error) {
+      if (isClosed(error)) throw error
+      return Promise.all(ends.map((end) => this.#writeAlone(end)))
+    }
+  }
+
+  /** What the body reported or asked for may be what cannot be written. Then it has failed, and says so. */
+  async #writeAlone(end: End): Promise<Result> {
+    try {
+      return await this.#writeOne(end)
+    } catch (error) {
+      if (isClosed(error)) throw error
+      const { logger, instead, idOf } = this.#parts
+      logger.error({ error, runId: idOf(end) }, 'An outcome cannot be written; the run fails instead')
+      const outcome = failure('error', `The outcome could not be written: ${describeThrown(error).message}`)
+      return this.#writeOne(instead(end, outcome))
+    }
+  }
+
+  async #writeOne(end: End): Promise<Result> {
+    return (await this.#insist([end]))[0] as Result
+  }
+
+  #insist(ends: readonly End[]): Promise<readonly Result[]> {
+    const { clock, logger, write } = this.#parts
+    return insist(clock, logger, 'An outcome cannot be written; trying until it can', () => write(ends))
+  }
+}

@@ -1,0 +1,133 @@
+import type { Clock, Timer } from '../platform/clock.ts'
+import type { StoreSignal } from '../store/events.ts'
+import type { ScheduleStore } from '../store/schedules.ts'
+import type { NodePart } from './node-part.ts'
+import { fireSchedules, type SchedulePageParts } from './schedule-page.ts'
+
+export interface ScheduleTriggerParts extends SchedulePageParts {
+  readonly store: Pick<ScheduleStore, 'findDueSchedules' | 'findSchedulesPlannedAfter' | 'nextSlotAt'> &
+    SchedulePageParts['store']
+  readonly clock: Clock
+}
+
+/** Schedules that are read at once. */
+const PAGE = 100
+
+/** A lost sign, a computer that slept and a clock that was set must not stop the schedules: so often they are looked at. */
+const LOOK_AT_LEAST_EVERY_MS = 5_000
+
+/** Other processes may commit without end, and most of what they write is no schedule. */
+const LOOK_AFTER_CHANGE_MS = 250
+
+const LOOK_AFTER_FAILURE_MS = 500
+
+/** Clocks of several processes differ by a little; only more than this means that the clock was set back. */
+const CLOCK_TOLERANCE_MS = 1_000
+
+/**
+ * Makes the Jobs of slots that have come. Every started node does it, and none leads: the store lets one of them win each
+ * slot. Between slots it sleeps, however many schedules there are.
+ */
+export class ScheduleTrigger implements NodePart {
+  readonly during = 'claiming'
+  readonly #parts: ScheduleTriggerParts
+  #isRunning = false
+  #isWoken = false
+  #isFailing = false
+  #looking: Promise<void> | null = null
+  #slotTimer: Timer | null = null
+  #pollTimer: Timer | null = null
+  #pollAt = 0
+
+  constructor(parts: ScheduleTriggerParts) {
+    this.#parts = parts
+  }
+
+  /** Nothing of it is under way. */
+  get isQuiet(): boolean {
+    return this.#looking === null
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.#wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    this.#cancelTimers()
+    await this.#looking
+  }
+
+  hear(signal: StoreSignal): void {
+    if (!this.#isRunning) return
+    if (signal.kind === 'stirred' && signal.what.has('schedules')) this.#wake()
+    else if (signal.kind === 'changed-elsewhere') this.#pollWithin(LOOK_AFTER_CHANGE_MS)
+  }
+
+  #wake(): void {
+    if (!this.#isRunning) return
+    this.#isWoken = true
+    this.#looking ??= this.#lookWhileWoken()
+  }
+
+  async #lookWhileWoken(): Promise<void> {
+    let nextLookMs: number | null = null
+    while (this.#isWoken && this.#isRunning) {
+      this.#isWoken = false
+      this.#cancelTimers()
+      nextLookMs = await this.#look()
+    }
+    this.#looking = null
+    if (!this.#isRunning) return
+    if (nextLookMs !== null) this.#slotTimer = this.#parts.clock.after(nextLookMs, () => this.#wake())
+    this.#pollWithin(LOOK_AT_LEAST_EVERY_MS)
+  }
+
+  /** Returns when to look again, if there is a reason. */
+  async #look(): Promise<number | null> {
+    try {
+      const nextLookMs = await this.#fireAllDue()
+      this.#isFailing = false
+      return nextLookMs
+    } catch (error) {
+      if (!this.#isFailing) this.#parts.logger.error({ error }, 'Schedules cannot be fired; trying again')
+      this.#isFailing = true
+      return LOOK_AFTER_FAILURE_MS
+    }
+  }
+
+  /** Page by page. Returns how long it is until the next slot. */
+  async #fireAllDue(): Promise<number | null> {
+    const { store, clock } = this.#parts
+    while (this.#isRunning) {
+      const now = clock.now()
+      const planned = await store.findSchedulesPlannedAfter(now + CLOCK_TOLERANCE_MS, PAGE)
+      if (planned.length > 0) {
+        await fireSchedules(this.#parts, planned, now)
+        continue
+      }
+      const nextSlotAt = await store.nextSlotAt()
+      if (nextSlotAt === null || nextSlotAt > now) return nextSlotAt === null ? null : nextSlotAt - now
+      await fireSchedules(this.#parts, await store.findDueSchedules(now, PAGE), now)
+    }
+    return null
+  }
+
+  /** A look that is due sooner is never put off. */
+  #pollWithin(delayMs: number): void {
+    const { clock } = this.#parts
+    const pollAt = clock.now() + delayMs
+    if (this.#pollTimer !== null && this.#pollAt <= pollAt) return
+    this.#pollTimer?.cancel()
+    this.#pollAt = pollAt
+    this.#pollTimer = clock.after(delayMs, () => this.#wake(), 'poll')
+  }
+
+  #cancelTimers(): void {
+    this.#slotTimer?.cancel()
+    this.#pollTimer?.cancel()
+    this.#slotTimer = null
+    this.#pollTimer = null
+  }
+}

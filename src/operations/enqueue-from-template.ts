@@ -1,0 +1,28 @@
+import { readText } from '../domain/options.ts'
+import { mergeParams } from '../domain/template.ts'
+import { usableTemplate } from '../engine/schedule-firing.ts'
+import type { EnqueuedItem } from '../store/jobs.ts'
+import type { OperationContext } from './context.ts'
+import { enqueueJob } from './enqueue-jobs.ts'
+import { type EnqueueOptions, readEnqueueOptions } from './enqueue-options.ts'
+
+/**
+ * Accepts one Job of a template: `overrides` over its default params, key by key at the top. Retries and timeout are the
+ * template's, unless the options say otherwise.
+ */
+export async function enqueueFromTemplate(
+  context: OperationContext,
+  templateId: string,
+  overrides?: unknown,
+  options?: EnqueueOptions,
+): Promise<EnqueuedItem> {
+  const template = await usableTemplate(context, readText(templateId, 'templateId'))
+  const params = mergeParams(template.defaultParams, overrides)
+  const request = readEnqueueOptions(template.type, params, options, context.clock.now())
+  return enqueueJob(context, {
+    ...request,
+    templateId,
+    retry: request.retry ?? template.retry ?? undefined,
+    timeoutMs: request.timeoutMs === undefined ? template.timeoutMs : request.timeoutMs,
+  })
+}

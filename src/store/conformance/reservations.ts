@@ -1,0 +1,380 @@
+import assert from 'node:assert/strict'
+import { RUNNING_LIMIT, resourceLimit, typeLimit } from '../../domain/limits.ts'
+import { TICKET_EXPIRES_MS } from '../../domain/reservation.ts'
+import type { StoreSignal } from '../events.ts'
+import { testDirectRuns } from './direct-runs.ts'
+import { HOUR, jobTaking, NOW, newId, newJob, newJobs, SECOND } from './fixtures.ts'
+import type { Kit } from './kit.ts'
+import { assertSame } from './same.ts'
+import {
+  claimBoth,
+  claimOf,
+  directOccupants,
+  finishDirect,
+  newTicket,
+  openTicket,
+  registerNode,
+  reservation,
+  startDirect,
+  ticketTaking,
+} from './ticket-fixtures.ts'
+
+export function testReservations(kit: Kit): void {
+  testWaiting(kit)
+  testServing(kit)
+  testHoldingBack(kit)
+  testRefusing(kit)
+  testDirectRuns(kit)
+}
+
+/** A ticket that waits: who asked for what, and how long it counts. */
+function testWaiting({ test, testShared }: Kit): void {
+  test('a ticket reads as it was asked for', async (stage) => {
+    const ticket = newTicket(stage, { createdBy: 'anna' })
+    await openTicket(stage, ticket)
+    assertSame(await reservation(stage, ticket.reservationId), {
+      reservationId: ticket.reservationId,
+      type: 'story',
+      status: 'WAITING',
+      params: { genre: 'gothic' },
+      callerNodeId: stage.nodeId,
+      nodeId: null,
+      createdBy: 'anna',
+      createdAt: NOW,
+      renewedAt: NOW,
+      startedAt: null,
+      endedAt: null,
+      outcome: null,
+      reason: null,
+      error: null,
+      result: null,
+    })
+    assertSame(await stage.queue(), [])
+  })
+
+  test('a ticket that is not renewed is neither served nor in the way, and once renewed it is both', async (stage) => {
+    const id = await openTicket(stage, ticketTaking(stage, ['ink']))
+    const [job] = await stage.enqueue([jobTaking(['ink'])])
+    const late = NOW + TICKET_EXPIRES_MS + 1
+    const ticketsOnly = new Map([['story', 0]])
+    assertSame(await claimBoth(stage, { now: late, types: ticketsOnly }), { tickets: [], jobs: [] })
+    assertSame(await stage.store.renewTickets([id], late), [id])
+    assertSame(await claimBoth(stage, { now: late + TICKET_EXPIRES_MS }), { tickets: [id], jobs: [] })
+    assertSame(await stage.queue(), [job])
+  })
+
+  test('what an abandoned ticket asked for goes to the queue', async (stage) => {
+    await openTicket(stage, ticketTaking(stage, ['ink']))
+    const [job] = await stage.enqueue([jobTaking(['ink'])])
+    assertSame(await claimBoth(stage, { now: NOW + TICKET_EXPIRES_MS + 1 }), { tickets: [], jobs: [job] })
+  })
+
+  test('renewing answers with those that still wait', async (stage) => {
+    const served = await startDirect(stage)
+    const [released, waiting] = [await openTicket(stage), await openTicket(stage)]
+    await stage.store.releaseTicket(released, 'caller-gone', NOW)
+    const ids = [served.claim.reservationId, released, newId(), waiting]
+    assertSame(await stage.store.renewTickets(ids, NOW + SECOND), [waiting])
+    assert.equal((await reservation(stage, waiting)).renewedAt, NOW + SECOND)
+    assert.equal((await reservation(stage, served.claim.reservationId)).renewedAt, NOW)
+    assertSame(await stage.changesNothing(() => stage.store.renewTickets([], NOW + HOUR)), [])
+  })
+
+  test('a ticket that was given back is not served', async (stage) => {
+    const id = await openTicket(stage)
+    assert.equal(await stage.store.releaseTicket(id, 'wait-timeout', NOW + 5), 'released')
+    const { status, reason, endedAt, outcome } = await reservation(stage, id)
+    assertSame(
+      { status, reason, endedAt, outcome },
+      { status: 'RELEASED', reason: 'wait-timeout', endedAt: NOW + 5, outcome: null },
+    )
+    assertSame(await claimBoth(stage), { tickets: [], jobs: [] })
+  })
+
+  test('only a ticket that waits can be given back', async (stage) => {
+    const running = await startDirect(stage)
+    const { reservationId } = running.claim
+    const giveBack = (id: string) => stage.changesNothing(() => stage.store.releaseTicket(id, 'caller-gone', NOW))
+    assert.equal(await giveBack(reservationId), 'running')
+    await finishDirect(stage, running)
+    assert.equal(await giveBack(reservationId), 'ended')
+    assert.equal(await giveBack(newId()), 'not-found')
+  })
+
+  test('tickets that were not renewed since an instant expire, and no others', async (stage) => {
+    const running = await startDirect(stage)
+    const [old, renewed, young] = [await openTicket(stage), await openTicket(stage), await openTicket(stage)]
+    await stage.store.renewTickets([renewed], NOW + 10)
+    await stage.store.renewTickets([young], NOW + 20)
+    assert.equal(await stage.store.expireTickets(NOW + 10, NOW + 30), 1)
+    const statuses = await Promise.all(
+      [old, renewed, young, running.claim.reservationId].map(async (id) => (await reservation(stage, id)).status),
+    )
+    assertSame(statuses, ['EXPIRED', 'WAITING', 'WAITING', 'RUNNING'])
+    const { reason, endedAt } = await reservation(stage, old)
+    assertSame({ reason, endedAt }, { reason: 'expired', endedAt: NOW + 30 })
+    assert.equal(await stage.changesNothing(() => stage.store.expireTickets(NOW + 10, NOW + 40)), 0)
+  })
+
+  test('the tickets of a dead node expire, and no others', async (stage) => {
+    const dead = await registerNode(stage, [])
+    const own = await openTicket(stage)
+    const served = await startAsCaller(dead)
+    const lost = await openTicket(stage, newTicket(stage, { callerNodeId: dead }))
+    assert.equal(await stage.store.expireTicketsOf(dead, NOW + 5), 1)
+    assert.equal((await reservation(stage, lost)).status, 'EXPIRED')
+    assert.equal((await reservation(stage, own)).status, 'WAITING')
+    assert.equal((await reservation(stage, served)).status, 'RUNNING')
+    assert.equal(await stage.changesNothing(() => stage.store.expireTicketsOf(dead, NOW + 6)), 0)
+
+    /** Its caller is dead, but its body executes. */
+    async function startAsCaller(callerNodeId: string): Promise<string> {
+      const id = await openTicket(stage, newTicket(stage, { callerNodeId, type: 'poem' }))
+      assertSame((await claimBoth(stage, claimOf(stage.nodeId, ['poem']))).tickets, [id])
+      return id
+    }
+  })
+
+  test('listeners are told when tickets come and go', async (stage) => {
+    const heard: StoreSignal[] = []
+    const stop = stage.store.subscribe((signal) => void heard.push(signal))
+    const stirred = () =>
+      heard.splice(0).flatMap((signal) => (signal.kind === 'stirred' ? [...signal.what].sort() : []))
+    const id = await openTicket(stage)
+    assertSame(stirred(), ['tickets'])
+    const { tickets } = await stage.claimAll()
+    assertSame(stirred(), ['reservations'])
+    await finishDirect(stage, tickets[0] as never)
+    assertSame(stirred(), ['reservations'])
+    await stage.store.releaseTicket(await openTicket(stage), 'caller-gone', NOW)
+    assertSame(stirred(), ['tickets', 'reservations', 'tickets'])
+    assert.equal(await stage.store.releaseTicket(id, 'caller-gone', NOW), 'ended')
+    assertSame(stirred(), [])
+    stop()
+  })
+
+  testShared('a ticket is served once, whoever claims', async (stage, other) => {
+    const ids = await Promise.all(Array.from({ length: 12 }, () => openTicket(stage)))
+    const claims = await Promise.all(
+      [stage, other, stage, other, stage, other].map((one) => claimBoth(one, { limit: 3 })),
+    )
+    assertSame(claims.flatMap(({ tickets }) => tickets).toSorted(), ids.toSorted())
+  })
+}
+
+/** Tickets are served by the claims, before any Job. */
+function testServing({ test }: Kit): void {
+  test('a served ticket is RUNNING, with an occupancy', async (stage) => {
+    const ticket = ticketTaking(stage, ['ink'])
+    await openTicket(stage, ticket)
+    const { tickets } = await stage.claimAll({ now: NOW + 5 })
+    const [served] = tickets
+    assert.ok(served)
+    assertSame(
+      { ...served, params: JSON.parse(served.params) },
+      {
+        claim: { reservationId: ticket.reservationId, nodeId: stage.nodeId, ref: served.claim.ref },
+        type: 'story',
+        params: { genre: 'gothic' },
+        policy: ticket.policy,
+        startedAt: NOW + 5,
+      },
+    )
+    const { status, nodeId, startedAt } = await reservation(stage, ticket.reservationId)
+    assertSame({ status, nodeId, startedAt }, { status: 'RUNNING', nodeId: stage.nodeId, startedAt: NOW + 5 })
+    const occupancy = { ticket: served, ended: false, child: null }
+    assertSame(await stage.store.listDirectOccupancies(stage.nodeId, 10), [occupancy])
+    assertSame(await stage.occupants(), [])
+  })
+
+  test('it comes before every Job, whatever its priority; then the same head goes on', async (stage) => {
+    const [low, high] = await stage.enqueue([newJob(), newJob({ priority: 9 })])
+    const id = await openTicket(stage)
+    assertSame(await stage.queue(), [high, low])
+    assertSame(await claimBoth(stage, { limit: 1 }), { tickets: [id], jobs: [] })
+    assertSame(await stage.queue(), [high, low])
+    assertSame(await claimBoth(stage, { limit: 1 }), { tickets: [], jobs: [high] })
+  })
+
+  test('tickets are served in the order of their arrival', async (stage) => {
+    const ids = [await openTicket(stage), await openTicket(stage), await openTicket(stage)]
+    assertSame((await claimBoth(stage, { limit: 2 })).tickets, ids.slice(0, 2))
+    assertSame((await claimBoth(stage, { limit: 2 })).tickets, ids.slice(2))
+  })
+
+  test('tickets and Jobs share the places of a claim', async (stage) => {
+    const [first, second] = await stage.enqueue(newJobs(3))
+    const ids = [await openTicket(stage), await openTicket(stage)]
+    assertSame(await claimBoth(stage, { limit: 3 }), { tickets: ids, jobs: [first] })
+    assertSame(await claimBoth(stage, { limit: 1 }), { tickets: [], jobs: [second] })
+    assertSame(await claimBoth(stage, { limit: 0 }), { tickets: [], jobs: [] })
+  })
+
+  test('a type of which no Job may be claimed now is served all the same', async (stage) => {
+    await stage.enqueue([newJob()])
+    const id = await openTicket(stage)
+    assertSame(await claimBoth(stage, { types: new Map([['story', 0]]) }), { tickets: [id], jobs: [] })
+  })
+
+  test('a node serves only the types it handles', async (stage) => {
+    const poet = await registerNode(stage, ['poem'])
+    const story = await openTicket(stage)
+    const poem = await openTicket(stage, newTicket(stage, { type: 'poem' }))
+    assertSame((await claimBoth(stage, claimOf(poet, ['poem']))).tickets, [poem])
+    assertSame((await claimBoth(stage)).tickets, [story])
+    assertSame(await directOccupants(stage), [story])
+  })
+
+  test('a node that is not registered any more serves nothing', async (stage) => {
+    const other = await registerNode(stage, ['story'])
+    const id = await openTicket(stage, newTicket(stage, { callerNodeId: other }))
+    await stage.store.removeNode(stage.nodeId, NOW)
+    const claimed = await claimBoth(stage).catch(() => ({ tickets: [] }))
+    assertSame(claimed.tickets, [])
+    assert.equal((await reservation(stage, id)).status, 'WAITING')
+  })
+
+  test('its body takes the same permits as that of a Job', async (stage) => {
+    await stage.store.setLimit(RUNNING_LIMIT, 2)
+    const direct = await startDirect(stage, ticketTaking(stage, ['ink']))
+    const [ink, plain, more] = await stage.enqueue([jobTaking(['ink']), newJob(), newJob()])
+    assertSame(await stage.claimIds(), [plain])
+    assertSame(await stage.changesNothing(() => stage.claim()), [])
+    await finishDirect(stage, direct)
+    assertSame(await stage.claimIds(), [ink])
+    assertSame(await stage.queue(), [more])
+  })
+}
+
+/** What a ticket that cannot start yet keeps from those behind it. */
+function testHoldingBack({ test }: Kit): void {
+  test('it holds back its resources on every node, and nothing else', async (stage) => {
+    const other = await registerNode(stage, ['poem'])
+    const busy = await stage.start(jobTaking(['gpu']))
+    const id = await openTicket(stage, ticketTaking(stage, ['gpu', 'ink']))
+    const [ink, plain] = await stage.enqueue([jobTaking(['ink'], { type: 'poem' }), newJob({ type: 'poem' })])
+    assertSame(await claimBoth(stage, claimOf(other, ['poem'])), { tickets: [], jobs: [plain] })
+    assertSame(await stage.changesNothing(() => claimBoth(stage)), { tickets: [], jobs: [] })
+    await stage.finish(busy)
+    // Freed on one node, and still kept from the others until the ticket has had it.
+    assertSame(await claimBoth(stage, claimOf(other, ['poem'])), { tickets: [], jobs: [] })
+    assertSame(await claimBoth(stage), { tickets: [id], jobs: [] })
+    assertSame(await stage.queue(), [ink])
+  })
+
+  test('it holds back a permit of its type', async (stage) => {
+    await stage.store.setLimit(typeLimit('story'), 2)
+    const busy = await stage.start(jobTaking(['ink']))
+    const id = await openTicket(stage, ticketTaking(stage, ['ink']))
+    const [story, poem] = await stage.enqueue([newJob(), newJob({ type: 'poem' })])
+    assertSame(await claimBoth(stage), { tickets: [], jobs: [poem] })
+    await stage.finish(busy)
+    assertSame(await claimBoth(stage), { tickets: [id], jobs: [story] })
+  })
+
+  test('of several permits it holds back one', async (stage) => {
+    await stage.store.setLimit(resourceLimit('ink'), 3)
+    await stage.start(jobTaking(['gpu', 'ink']))
+    await openTicket(stage, ticketTaking(stage, ['gpu', 'ink']))
+    const [first] = await stage.enqueue([jobTaking(['ink']), jobTaking(['ink'])])
+    assertSame(await claimBoth(stage), { tickets: [], jobs: [first] })
+  })
+
+  test('a place is not kept free for a ticket that waits for a resource', async (stage) => {
+    await stage.start(jobTaking(['ink']))
+    await openTicket(stage, ticketTaking(stage, ['ink']))
+    const [plain] = await stage.enqueue([newJob()])
+    assertSame(await claimBoth(stage, { limit: 1 }), { tickets: [], jobs: [plain] })
+  })
+
+  test('the last permit to run is kept for it where a node has a place ready', async (stage) => {
+    await stage.store.setLimit(RUNNING_LIMIT, 1)
+    const other = await registerNode(stage, ['poem'])
+    const id = await openTicket(stage)
+    const [poem] = await stage.enqueue([newJob({ type: 'poem' })])
+    assertSame(await claimBoth(stage, claimOf(other, ['poem'])), { tickets: [], jobs: [] })
+    assertSame(await claimBoth(stage), { tickets: [id], jobs: [] })
+    assertSame(await stage.queue(), [poem])
+  })
+
+  test('but not while every node that could serve it is full', async (stage) => {
+    await stage.store.setLimit(RUNNING_LIMIT, 2)
+    const single = await registerNode(stage, ['song'], 1)
+    await stage.enqueue([newJob({ type: 'song' })])
+    const busy = (await stage.claim(claimOf(single, ['song'])))[0]
+    await openTicket(stage, newTicket(stage, { type: 'song' }))
+    const [poem] = await stage.enqueue([newJob({ type: 'poem' })])
+    assert.ok(busy)
+    assertSame(await claimBoth(stage, claimOf(stage.nodeId, ['poem'])), { tickets: [], jobs: [poem] })
+  })
+
+  test('a later ticket for something else goes ahead, one for the same does not', async (stage) => {
+    const busy = await stage.start(jobTaking(['gpu']))
+    const first = await openTicket(stage, ticketTaking(stage, ['gpu', 'ink']))
+    const same = await openTicket(stage, ticketTaking(stage, ['ink']))
+    const other = await openTicket(stage)
+    assertSame((await claimBoth(stage)).tickets, [other])
+    await stage.finish(busy)
+    const { tickets } = await stage.claimAll()
+    assertSame(
+      tickets.map(({ claim }) => claim.reservationId),
+      [first],
+    )
+    await finishDirect(stage, tickets[0] as never)
+    assertSame((await claimBoth(stage)).tickets, [same])
+  })
+}
+
+/** What is not accepted at all. */
+function testRefusing({ test }: Kit): void {
+  const rejecting = { onBusy: 'reject' } as const
+
+  test('a type that no node handles which claims is refused', async (stage) => {
+    const open = (type: string) => stage.changesNothing(() => stage.store.openTicket(newTicket(stage, { type }), NOW))
+    assert.equal(await open('opera'), 'no-node')
+    const singer = await registerNode(stage, ['opera'])
+    await stage.store.setNodeClaims(singer, false)
+    assert.equal(await open('opera'), 'no-node')
+    await stage.store.setNodeClaims(singer, true)
+    await openTicket(stage, newTicket(stage, { type: 'opera' }))
+    await stage.store.removeNode(singer, NOW)
+    assert.equal(await open('opera'), 'no-node')
+  })
+
+  test('one that would have to wait for a place is refused when it asks so', async (stage) => {
+    const single = await registerNode(stage, ['song'], 1)
+    const ticket = () => newTicket(stage, { type: 'song', ...rejecting })
+    const first = await openTicket(stage, ticket())
+    assert.equal(await stage.changesNothing(() => stage.store.openTicket(ticket(), NOW)), 'busy')
+    assertSame((await claimBoth(stage, claimOf(single, ['song']))).tickets, [first])
+    assert.equal(await stage.changesNothing(() => stage.store.openTicket(ticket(), NOW)), 'busy')
+  })
+
+  test('and one that would have to wait for a permit', async (stage) => {
+    const open = () => stage.changesNothing(() => stage.store.openTicket(ticketTaking(stage, ['ink'], rejecting), NOW))
+    const busy = await stage.start(jobTaking(['ink']))
+    assert.equal(await open(), 'busy')
+    await stage.finish(busy)
+    await stage.store.setLimit(RUNNING_LIMIT, 1)
+    const running = await stage.start()
+    assert.equal(await open(), 'busy')
+    await stage.finish(running)
+    const id = await openTicket(stage, ticketTaking(stage, ['ink'], rejecting))
+    assertSame((await claimBoth(stage)).tickets, [id])
+  })
+
+  test('and one behind a ticket that waits for the same, but not behind any other', async (stage) => {
+    await stage.start(jobTaking(['gpu']))
+    await openTicket(stage, ticketTaking(stage, ['gpu', 'ink']))
+    const open = (resources: readonly string[]) =>
+      stage.store.openTicket(ticketTaking(stage, resources, rejecting), NOW)
+    assert.equal(await stage.changesNothing(() => open(['ink'])), 'busy')
+    assert.equal(await open(['paper']), 'waiting')
+  })
+
+  test('Jobs in the queue are no reason to refuse', async (stage) => {
+    await stage.enqueue(newJobs(20))
+    const id = await openTicket(stage, newTicket(stage, rejecting))
+    assertSame((await claimBoth(stage, { limit: 1 })).tickets, [id])
+  })
+}

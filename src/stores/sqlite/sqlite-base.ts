@@ -1,0 +1,157 @@
+import { existsSync, rmSync } from 'node:fs'
+import { PawlError } from '../../domain/errors.ts'
+import type { StoreSignal } from '../../store/events.ts'
+import type { Liveness } from '../../store/nodes.ts'
+import { CallerTransactions } from './caller-transactions.ts'
+import { ChangeWatcher } from './change-watcher.ts'
+import type { Connection } from './connection.ts'
+import { isBusy, translateError } from './errors.ts'
+import { GroupCommitter } from './group-committer.ts'
+import { createDatabaseFile } from './open-database.ts'
+import type { Interned, Transaction } from './transaction.ts'
+
+export interface SqliteStoreParts {
+  readonly connection: Connection
+  /** Null for a database in memory. */
+  readonly path: string | null
+  readonly liveness: Liveness
+}
+
+/** One open SQLite database: how it is read, written, watched, copied and closed. What is read and written is not known here. */
+export abstract class SqliteBase {
+  readonly description: string
+  readonly liveness: Liveness
+  readonly logDirectory: string | null
+  protected readonly connection: Connection
+  readonly #path: string
+  readonly #committer: GroupCommitter
+  readonly #callers: CallerTransactions
+  readonly #listeners = new Set<(signal: StoreSignal) => void>()
+  readonly #watcher: ChangeWatcher | null
+  readonly #backups = new Set<Promise<void>>()
+  #closed = false
+
+  constructor(parts: SqliteStoreParts) {
+    const signal = (what: StoreSignal) => {
+      for (const listener of this.#listeners) listener(what)
+    }
+    this.connection = parts.connection
+    this.#path = parts.path ?? ':memory:'
+    this.description = `sqlite ${this.#path}`
+    this.liveness = parts.liveness
+    this.logDirectory = parts.path === null ? null : `${parts.path}-logs`
+    this.#committer = new GroupCommitter(parts.connection, this.#path, signal)
+    this.#callers = new CallerTransactions(parts.connection.driver, parts.path)
+    this.#watcher =
+      parts.path === null ? null : new ChangeWatcher(parts.connection, () => signal({ kind: 'changed-elsewhere' }))
+  }
+
+  protected get interned(): Interned {
+    return this.#committer.interned
+  }
+
+  protected write<T>(work: (transaction: Transaction) => T): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError(this.#path))
+    return this.#committer.write(work)
+  }
+
+  /** Inside the caller's own transaction, on the caller's handle. */
+  protected writeWithin<T>(handle: unknown, work: (transaction: Transaction) => T): T {
+    this.#refuseClosed()
+    return this.#callers.within(handle, work)
+  }
+
+  protected async read<T>(work: (connection: Connection) => T): Promise<T> {
+    this.#refuseClosed()
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return work(this.connection)
+      } catch (error) {
+        if (!isBusy(error) || attempt === READ_ATTEMPTS_MAX) throw translateError(error, this.#path)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5 * attempt))
+      this.#refuseClosed()
+    }
+  }
+
+  subscribe(listener: (signal: StoreSignal) => void): () => void {
+    this.#refuseClosed()
+    this.#listeners.add(listener)
+    this.#watcher?.start()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#watcher?.stop()
+    }
+  }
+
+  backup(path: string): Promise<void> {
+    const backup = this.#backUp(path)
+    this.#backups.add(backup)
+    const forget = () => this.#backups.delete(backup)
+    backup.then(forget, forget)
+    return backup
+  }
+
+  async #backUp(path: string): Promise<void> {
+    this.#refuseClosed()
+    if (existsSync(path)) {
+      throw new PawlError(
+        'invalid_option',
+        `Expected the backup's path to be a new file, but ${path} exists already.`,
+        {
+          details: { path },
+        },
+      )
+    }
+    createDatabaseFile(path)
+    try {
+      await this.#writeBackup(path)
+    } catch (error) {
+      rmSync(path, { force: true })
+      throw translateError(error, path)
+    }
+  }
+
+  /** From a connection of its own: the library copies in another thread, while this one goes on writing here. */
+  async #writeBackup(path: string): Promise<void> {
+    if (this.#watcher === null) {
+      this.connection.run('vacuum into ?', path)
+      return
+    }
+    const { driver } = this.connection
+    const source = driver.open(this.#path)
+    try {
+      await driver.backup(source, path)
+    } finally {
+      source.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#watcher?.stop()
+    this.#listeners.clear()
+    await this.#committer.close()
+    await Promise.allSettled(this.#backups)
+    this.#callers.forget()
+    try {
+      // Leaves everything in the one file, also where the library does not tidy up by itself when it closes.
+      if (this.#watcher !== null) this.connection.exec('pragma wal_checkpoint(truncate)')
+    } catch {
+      // Whoever opens it next finds all of it in the log.
+    }
+    this.connection.close()
+  }
+
+  #refuseClosed(): void {
+    if (this.#closed) throw closedError(this.#path)
+  }
+}
+
+/** Readers wait for nobody in WAL mode, but for the moment in which a file is recovered or closed by its last user. */
+const READ_ATTEMPTS_MAX = 20
+
+function closedError(path: string): PawlError {
+  return new PawlError('closed', `The store ${path} is closed. Open a new one.`)
+}

@@ -1,0 +1,279 @@
+import { chainOutcome } from '../../../domain/chain.ts'
+import { decideDependency, type OnParentFailure, parentFailedReason } from '../../../domain/dependency.ts'
+import type { Connection, SqlRow } from '../connection.ts'
+import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
+import type { Cascade, Transaction } from '../transaction.ts'
+import { findQueuedOfChain, meetParent } from './dependencies.ts'
+import { findJobRow, findLastOfChain } from './history.ts'
+import { cancelQueued, skipQueued } from './leave-queue.ts'
+import { findLiveNodeSeq } from './nodes.ts'
+import { chainSeqOf } from './parents.ts'
+import { appendByHand } from './retry.ts'
+import { wishCancel } from './wish-cancel.ts'
+
+/** Who carries out a cascade: what needs a Run needs a node, and what makes Jobs needs ids. */
+export interface Actor {
+  readonly nodeSeq: number | null
+  readonly newId: (() => string) | null
+}
+
+/** A process that is no node, such as one that only cancels. */
+export const NOBODY: Actor = { nodeSeq: null, newId: null }
+
+/** As many dependents and members are dealt with at once, in the transaction that concerns them. The rest is stored. */
+const AT_ONCE_MAX = 128
+
+/**
+ * Carries out what follows from the chains that have settled in this transaction. Few dependents and members are released,
+ * cancelled or skipped at once, so that nobody sees a state in between; what concerns many is stored and done in pages.
+ */
+export function carryOut(transaction: Transaction, actor: Actor, now: number): void {
+  for (;;) {
+    noteDependents(transaction)
+    const cascade = transaction.cascades.shift()
+    if (cascade === undefined) return
+    const room = AT_ONCE_MAX - transaction.cascaded
+    if (room <= 0 || !canActOn(cascade, actor) || hasStored(transaction.connection, cascade.subject)) {
+      storeCascade(transaction, cascade, 0, now)
+      continue
+    }
+    const page = applyPage(transaction, cascade, 0, room, actor, now)
+    if (!page.isLast) storeCascade(transaction, cascade, page.cursor, now)
+  }
+}
+
+function canActOn(cascade: Cascade, actor: Actor): boolean {
+  if (cascade.kind === 'skip') return actor.nodeSeq !== null && actor.newId !== null
+  return cascade.kind !== 'revived' || actor.newId !== null
+}
+
+// One row per chain to whose end somebody listens. [number, 1 if it failed]: to a failed one the next member of a sequential
+// group does not, because the group itself stops or skips it. There is at most one such edge to pass over.
+const SELECT_AWAITED = `
+select value ->> 0 as parent_seq
+from json_each(?)
+where exists (
+  select 1
+  from pawl_dependencies
+  where parent_seq = value ->> 0 and met = 0 and (value ->> 1 = 0 or of_group = 0 or on_failure = 'run')
+)`
+
+/** Of the chains that have settled, those that somebody waits for become cascades. */
+function noteDependents(transaction: Transaction): void {
+  if (transaction.settled.length === 0) return
+  const settled = transaction.settled
+  transaction.settled = []
+  const seqs = JSON.stringify(settled.map(({ chainSeq, hasFailed }) => [chainSeq, hasFailed ? 1 : 0]))
+  const awaited = transaction.connection.all<{ parent_seq: number }>(SELECT_AWAITED, seqs)
+  if (awaited.length === 0) return
+  const isAwaited = new Set(awaited.map(({ parent_seq }) => parent_seq))
+  for (const { chainId, chainSeq } of settled) {
+    if (!isAwaited.has(chainSeq)) continue
+    transaction.cascades.push({ kind: 'settled', subject: chainId, mode: null, reason: null })
+  }
+}
+
+const HAS_STORED = 'select 1 as found from pawl_cascades where subject = ? limit 1'
+
+/** Cascades of one chain or group apply in order: a new one waits for those that are stored. */
+function hasStored(connection: Connection, subject: string): boolean {
+  return connection.get(HAS_STORED, subject) !== undefined
+}
+
+const INSERT_CASCADE = `
+insert into pawl_cascades (kind, subject, mode, reason, cursor, created_at)
+values (?, ?, ?, ?, ?, ?)`
+
+function storeCascade(transaction: Transaction, cascade: Cascade, cursor: number, now: number): void {
+  const { kind, subject, mode, reason } = cascade
+  transaction.connection.run(INSERT_CASCADE, kind, subject, mode, reason, cursor, now)
+  transaction.stirs.add('cascades')
+}
+
+const HAS_ANY = 'select 1 as found from pawl_cascades limit 1'
+
+export function hasCascades(connection: Connection): boolean {
+  return connection.get(HAS_ANY) !== undefined
+}
+
+const SELECT_OLDEST = `
+select cascade_seq, kind, subject, mode, reason, cursor
+from pawl_cascades
+order by cascade_seq
+limit 1`
+
+interface CascadeRow extends SqlRow {
+  cascade_seq: number
+  kind: Cascade['kind']
+  subject: string
+  mode: Cascade['mode']
+  reason: string | null
+  cursor: number
+}
+
+const DELETE_CASCADE = 'delete from pawl_cascades where cascade_seq = ?'
+const MOVE_ON = 'update pawl_cascades set cursor = ? where cascade_seq = ?'
+
+// A long one steps behind the others, unless that would bring it behind a later one of the same subject.
+const STEP_BACK = `
+update pawl_cascades
+set cascade_seq = (select max(cascade_seq) + 1 from pawl_cascades)
+where cascade_seq = ?
+  and not exists (select 1 from pawl_cascades other where other.subject = pawl_cascades.subject and other.cascade_seq > pawl_cascades.cascade_seq)`
+
+/** Carries out one page of the oldest stored cascade. */
+export function applyCascade(
+  transaction: Transaction,
+  request: { readonly nodeId: string; readonly newId: () => string; readonly limit: number; readonly now: number },
+): 'applied' | 'idle' {
+  const { connection } = transaction
+  const row = connection.get<CascadeRow>(SELECT_OLDEST)
+  const nodeSeq = row === undefined ? null : findLiveNodeSeq(connection, request.nodeId)
+  if (row === undefined || nodeSeq === null) return 'idle'
+  const actor = { nodeSeq, newId: request.newId }
+  const page = applyPage(transaction, row, row.cursor, request.limit, actor, request.now)
+  if (page.isLast) connection.run(DELETE_CASCADE, row.cascade_seq)
+  else {
+    connection.run(MOVE_ON, page.cursor, row.cascade_seq)
+    connection.run(STEP_BACK, row.cascade_seq)
+  }
+  carryOut(transaction, actor, request.now)
+  return 'applied'
+}
+
+interface Page {
+  readonly cursor: number
+  readonly isLast: boolean
+}
+
+function applyPage(
+  transaction: Transaction,
+  cascade: Cascade,
+  cursor: number,
+  limit: number,
+  actor: Actor,
+  now: number,
+): Page {
+  switch (cascade.kind) {
+    case 'settled':
+      return tellDependents(transaction, cascade.subject, cursor, limit, now)
+    case 'revived':
+      return reviveDependents(transaction, cascade.subject, cursor, limit, actor, now)
+    case 'stop':
+    case 'skip':
+    case 'cancel':
+      return orderMembers(transaction, cascade, cursor, limit, actor, now)
+  }
+}
+
+// Children that wait for this chain, each once. More than one row per child only when it named several of its Jobs.
+const SELECT_WAITING_CHILDREN = `
+select distinct child_seq, on_failure
+from pawl_dependencies
+where parent_seq = ? and met = 0 and child_seq > ?
+order by child_seq
+limit ?`
+
+interface ChildRow extends SqlRow {
+  child_seq: number
+  on_failure: OnParentFailure
+}
+
+function pageOf(rows: readonly ChildRow[], cursor: number, limit: number): Page {
+  return { cursor: rows[rows.length - 1]?.child_seq ?? cursor, isLast: rows.length < limit }
+}
+
+/** Decided by what the chain is now: somebody may have retried it since the cascade was stored. */
+function tellDependents(transaction: Transaction, chainId: string, cursor: number, limit: number, now: number): Page {
+  const { connection } = transaction
+  const first = findJobRow(connection, { jobId: chainId })
+  const last = first === undefined ? undefined : findLastOfChain(connection, first)
+  const outcome = last === undefined ? null : chainOutcome({ status: statusOf(last), outcome: last.run_status })
+  if (first === undefined || outcome === null) return { cursor, isLast: true }
+  const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, first.seq, cursor, limit)
+  for (const { child_seq, on_failure } of rows) {
+    const child = findQueuedOfChain(connection, child_seq)
+    if (child === undefined || child.unmet_parents === 0) continue
+    const means = decideDependency(outcome, on_failure)
+    if (means === 'met') meetParent(transaction, child, child_seq, first.seq, now)
+    else if (means === 'cancel') {
+      const reason = parentFailedReason(chainId, outcome)
+      cancelQueued(transaction, child, { mode: 'graceful', reason, cancelledFor: chainId, now })
+    }
+  }
+  transaction.cascaded += rows.length
+  return pageOf(rows, cursor, limit)
+}
+
+/** Children that were cancelled because this chain had failed get a new Job, now that it is tried again. */
+function reviveDependents(
+  transaction: Transaction,
+  chainId: string,
+  cursor: number,
+  limit: number,
+  actor: Actor,
+  now: number,
+): Page {
+  const { connection } = transaction
+  const parentSeq = chainSeqOf(connection, chainId)
+  if (parentSeq === undefined || actor.newId === null) return { cursor, isLast: true }
+  const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, parentSeq, cursor, limit)
+  for (const { child_seq } of rows) {
+    const last = findLastBySeq(connection, child_seq)
+    if (last === undefined || statusOf(last) !== 'CANCELLED' || last.cancelled_for !== chainId) continue
+    const revived = appendByHand(transaction, last, { newJobId: actor.newId(), priority: null, byHand: false, now })
+    if (revived.kind !== 'created') continue
+    transaction.cascades.push({ kind: 'revived', subject: last.chain_id ?? last.job_id, mode: null, reason: null })
+  }
+  transaction.cascaded += rows.length
+  return pageOf(rows, cursor, limit)
+}
+
+const SELECT_JOB_BY_SEQ = `
+select ${JOB_COLUMNS}
+${FROM_JOBS}
+where j.seq = ?`
+
+function findLastBySeq(connection: Connection, chainSeq: number): JobRow | undefined {
+  const first = connection.get<JobRow>(SELECT_JOB_BY_SEQ, chainSeq)
+  return first === undefined ? undefined : findLastOfChain(connection, first)
+}
+
+const SELECT_MEMBERS = `
+select ${JOB_COLUMNS}
+${FROM_JOBS}
+where j.group_id = ? and j.seq > ?
+order by j.seq
+limit ?`
+
+/** `stop` and `skip` concern members that have not started: a waiting retry has. `cancel` concerns all that have not ended. */
+function orderMembers(
+  transaction: Transaction,
+  cascade: Cascade,
+  cursor: number,
+  limit: number,
+  actor: Actor,
+  now: number,
+): Page {
+  const rows = transaction.connection.all<JobRow>(SELECT_MEMBERS, cascade.subject, cursor, limit)
+  for (const row of rows) orderMember(transaction, cascade, row, actor, now)
+  transaction.cascaded += rows.length
+  return { cursor: rows[rows.length - 1]?.seq ?? cursor, isLast: rows.length < limit }
+}
+
+function orderMember(transaction: Transaction, cascade: Cascade, row: JobRow, actor: Actor, now: number): void {
+  const { kind, reason } = cascade
+  const mode = cascade.mode ?? 'graceful'
+  const status = statusOf(row)
+  if (kind === 'cancel') {
+    if (status === 'QUEUED') cancelQueued(transaction, row, { mode, reason, cancelledFor: null, now })
+    else if (status === 'RUNNING') wishCancel(transaction, row, { mode, reason, now })
+    return
+  }
+  if (status !== 'QUEUED' || row.attempt > 1) return
+  if (kind === 'stop') cancelQueued(transaction, row, { mode, reason, cancelledFor: null, now })
+  else if (actor.nodeSeq !== null && actor.newId !== null) {
+    const outcome = { status: 'SKIPPED' as const, message: reason ?? 'predecessor failed' }
+    skipQueued(transaction, row, { outcome, runId: actor.newId(), nodeSeq: actor.nodeSeq, now })
+  }
+}

@@ -1,0 +1,34 @@
+import type { Connection, SqlRow } from '../connection.ts'
+
+/** One parent of a chain. */
+export interface ParentRow extends SqlRow {
+  child_seq: number
+  parent_id: string
+  parent_seq: number
+  of_group: number
+  on_failure: string
+  met: number
+}
+
+const SELECT_CHAIN_SEQ = 'select seq from pawl_jobs where job_id = ?'
+
+/** A chain is numbered by its first Job. Undefined: that one was pruned. */
+export function chainSeqOf(connection: Connection, chainId: string): number | undefined {
+  return connection.get<{ seq: number }>(SELECT_CHAIN_SEQ, chainId)?.seq
+}
+
+// In the order in which they were written is not kept; by id it is at least always the same.
+const SELECT_PARENTS = `
+select child_seq, parent_id, parent_seq, of_group, on_failure, met
+from pawl_dependencies
+where child_seq = ?
+order by parent_id`
+
+/** The parents of the chain to which this Job belongs. */
+export function findParents(
+  connection: Connection,
+  job: { readonly seq: number; readonly chain_id: string | null },
+): ParentRow[] {
+  const childSeq = job.chain_id === null ? job.seq : chainSeqOf(connection, job.chain_id)
+  return childSeq === undefined ? [] : connection.all<ParentRow>(SELECT_PARENTS, childSeq)
+}

@@ -1,0 +1,127 @@
+// A schedule that cannot go on is disabled with its reason. The others go on.
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineJob } from '../../src/library/define-job.ts'
+import { withHandle } from '../sqlite/stage.ts'
+import { jobsOf, MINUTE, newDatabasePath, type OpenStage, openStage, refusalOf, report, slotsOf } from './stage.ts'
+
+const minutely = { name: 'minutely', cron: '* * * * *' } as const
+
+/** What a person with SQL, another time zone database or another release could leave behind. */
+const BROKEN: readonly { name: string; breakIt: (stage: OpenStage, scheduleId: string) => unknown; reason: RegExp }[] =
+  [
+    {
+      name: 'its zone is not known any more',
+      breakIt: ({ path }, scheduleId) => edit(path, "timezone = 'Mars/Olympus'", scheduleId),
+      reason: /timezone.*IANA.*Mars\/Olympus/,
+    },
+    {
+      name: 'its expression cannot be read any more',
+      breakIt: ({ path }, scheduleId) => edit(path, "cron = '61 * * * *'", scheduleId),
+      reason: /cron.*61/,
+    },
+    {
+      name: 'its type is not known',
+      breakIt: ({ path }, scheduleId) => edit(path, "type = 'gone', template_id = null", scheduleId),
+      reason: /Unknown job type `gone`/,
+    },
+    {
+      name: 'its template is archived',
+      breakIt: async ({ templates, schedules }, scheduleId) => {
+        const { target } = await schedules.get(scheduleId)
+        expect.assert(target.kind === 'template')
+        await templates.archive(target.templateId)
+      },
+      reason: /Template `broken soon` \(.*\) is archived/,
+    },
+    {
+      name: 'its template is gone',
+      breakIt: ({ path }, scheduleId) => edit(path, "template_id = 'nowhere'", scheduleId),
+      reason: /no template nowhere/,
+    },
+    {
+      name: 'its params are refused by the schema',
+      breakIt: ({ path }, scheduleId) => edit(path, `params = '{"pages":"many"}'`, scheduleId),
+      reason: /Invalid params.*params\.pages/,
+    },
+    {
+      name: 'the schema itself throws',
+      breakIt: ({ path }, scheduleId) => edit(path, `params = '{"explode":true}'`, scheduleId),
+      reason: /params schema of job type `strict` threw.*boom/,
+    },
+  ]
+
+function edit(path: string, change: string, scheduleId: string): void {
+  withHandle(path, (handle) => {
+    handle.prepare(`update pawl_schedules set ${change} where schedule_id = ?`).run(scheduleId)
+  })
+}
+
+const strict = defineJob({
+  type: 'strict',
+  params: z.looseObject({ pages: z.number().optional() }).refine((params) => {
+    if (params['explode'] === true) throw new Error('boom')
+    return true
+  }),
+  run: () => 'done',
+})
+
+test.for(BROKEN)('$name: it is disabled, and the others go on', async ({ breakIt, reason }) => {
+  await using stage = await openStage({ jobs: [report, strict] })
+  const { templateId } = await stage.templates.create({ name: 'broken soon', type: strict })
+  const before = await stage.schedules.create({ ...minutely, type: report })
+  const broken = await stage.schedules.create({ ...minutely, templateId })
+  const after = await stage.schedules.create({ ...minutely, type: report })
+  await stage.advance(MINUTE)
+  await breakIt(stage, broken.scheduleId)
+  await stage.advance(2 * MINUTE)
+
+  expect(await slotsOf(stage.scheduler, broken)).toEqual([MINUTE])
+  for (const whole of [before, after]) {
+    expect(await slotsOf(stage.scheduler, whole)).toEqual([1, 2, 3].map((minute) => minute * MINUTE))
+  }
+  const schedule = await stage.schedules.get(broken.scheduleId)
+  expect(schedule).toMatchObject({ enabled: false, nextSlotAt: null })
+  expect(schedule.disabledReason).toMatch(reason)
+  expect(stage.logger.told).toMatchObject([
+    { level: 'warn', message: 'A schedule cannot go on and was disabled', fields: { schedule: broken.scheduleId } },
+  ])
+})
+
+test('what it was disabled for must be mended before it can be enabled', async () => {
+  await using stage = await openStage()
+  const { templateId } = await stage.templates.create({ name: 'old', type: report })
+  const { scheduleId } = await stage.schedules.create({ ...minutely, templateId })
+  await stage.templates.archive(templateId)
+  await stage.advance(MINUTE)
+  expect((await refusalOf(stage.schedules.enable(scheduleId))).code).toBe('template_archived')
+  const renamed = await stage.schedules.change(scheduleId, { name: 'still disabled' })
+  expect(renamed).toMatchObject({ enabled: false, disabledReason: expect.stringContaining('archived') })
+  const mended = await stage.schedules.change(scheduleId, { type: report, enabled: true })
+  expect(mended).toMatchObject({ enabled: true, disabledReason: null })
+  await stage.advance(MINUTE)
+  expect(await slotsOf(stage.scheduler, { scheduleId })).toEqual([2 * MINUTE])
+})
+
+test('a process without the handler makes the Jobs all the same: only the one that has it can ask the schema', async () => {
+  const path = newDatabasePath()
+  await using stage = await openStage({ path, jobs: [strict] })
+  const schedule = await stage.schedules.create({ ...minutely, type: strict, paramOverrides: { pages: 3 } })
+  await stage.scheduler.stop()
+  await using other = await openStage({ path, jobs: [], clock: stage.clock })
+  await other.advance(MINUTE)
+  expect(await jobsOf(other.scheduler, schedule)).toMatchObject([
+    { type: 'strict', params: { pages: 3 }, status: 'QUEUED' },
+  ])
+})
+
+test('hundreds of broken schedules hold nobody up', async () => {
+  await using stage = await openStage()
+  const { templateId } = await stage.templates.create({ name: 'old', type: report })
+  for (let count = 0; count < 250; count++) await stage.schedules.create({ ...minutely, templateId })
+  const whole = await stage.schedules.create({ ...minutely, type: report })
+  await stage.templates.archive(templateId)
+  await stage.advance(MINUTE)
+  expect(await slotsOf(stage.scheduler, whole)).toEqual([MINUTE])
+  expect((await stage.schedules.list({ enabled: true })).items).toMatchObject([{ scheduleId: whole.scheduleId }])
+})

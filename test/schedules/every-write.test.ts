@@ -1,0 +1,160 @@
+// Each operation on schedules and templates is broken off before its first write, before its second, and so on until it
+// passes whole, and once more right before its commit. A broken one leaves every row as it was.
+import { afterEach, expect, test } from 'vitest'
+import type { Schedule } from '../../src/domain/schedule.ts'
+import { HOUR, NOW, newJob } from '../../src/store/conformance/fixtures.ts'
+import {
+  fireNext,
+  newFiring,
+  newSchedule,
+  newSlot,
+  newTemplate,
+} from '../../src/store/conformance/schedule-fixtures.ts'
+import { type Stage, takeStage } from '../../src/store/conformance/stage.ts'
+import { type FaultPoint, onFaultPoint } from '../../src/store/fault-points.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { isSound, newDatabase, readTables } from '../recovery/database.ts'
+
+interface Operation {
+  readonly name: string
+  /** Brings the store to where the operation is possible, and returns the operation. */
+  readonly prepare: (stage: Stage) => Promise<() => Promise<unknown>>
+}
+
+async function created(stage: Stage, overrides: Partial<Schedule> = {}): Promise<Schedule> {
+  const schedule = newSchedule(overrides)
+  await stage.store.createSchedule(schedule)
+  return schedule
+}
+
+const operations: readonly Operation[] = [
+  {
+    name: 'a new schedule',
+    prepare: async ({ store }) => {
+      const schedule = newSchedule({ tags: ['red'], businessKey: 'b' })
+      return () => store.createSchedule(schedule)
+    },
+  },
+  {
+    name: 'slots of several schedules, with skips of every kind',
+    prepare: async (stage) => {
+      const plain = await created(stage)
+      const skipping = await created(stage, { overlap: 'skip' })
+      const keyed = await created(stage, { businessKey: 'b' })
+      await stage.enqueue([newJob({ businessKey: 'b' })])
+      const slots = ({ scheduleId }: Schedule, more = {}) =>
+        [1, 2, 3].map((hours) => newSlot(scheduleId, NOW + hours * HOUR, { type: 'poem', ...more }))
+      const missed = { firstSlotAt: NOW, lastSlotAt: NOW, count: 1, reason: 'missed' } as const
+      const firings = [
+        newFiring(plain, slots(plain), { skipped: [missed] }),
+        newFiring(skipping, slots(skipping)),
+        newFiring(keyed, slots(keyed, { businessKey: 'b' })),
+      ]
+      return () => stage.store.fireSlots(firings, NOW + 3 * HOUR)
+    },
+  },
+  {
+    name: 'a slot that is skipped as the one before it was',
+    prepare: async (stage) => {
+      const schedule = await created(stage, { overlap: 'skip' })
+      await fireNext(stage, schedule)
+      await fireNext(stage, schedule)
+      const current = (await stage.store.findSchedule(schedule.scheduleId)) as Schedule
+      const firing = newFiring(current, [newSlot(schedule.scheduleId, NOW + 3 * HOUR)])
+      return () => stage.store.fireSlots([firing], NOW + 3 * HOUR)
+    },
+  },
+  {
+    name: 'a change with due slots',
+    prepare: async (stage) => {
+      const schedule = await created(stage)
+      const firing = newFiring(schedule, [newSlot(schedule.scheduleId, NOW + HOUR)])
+      return () => stage.store.changeSchedule({ firing, schedule: { ...schedule, name: 'new' }, now: NOW + HOUR })
+    },
+  },
+  {
+    name: 'disabling',
+    prepare: async (stage) => {
+      const { scheduleId, revision } = await created(stage)
+      return () => stage.store.disableSchedule({ scheduleId, revision, reason: 'broken', now: NOW })
+    },
+  },
+  {
+    name: 'triggering',
+    prepare: async (stage) => {
+      const { scheduleId } = await created(stage)
+      const job = newJob({ scheduleId, type: 'poem', businessKey: 'b' })
+      return () => stage.store.triggerSchedule(scheduleId, job, NOW)
+    },
+  },
+  {
+    name: 'removing',
+    prepare: async (stage) => {
+      const schedule = await created(stage, { overlap: 'skip' })
+      await fireNext(stage, schedule)
+      await fireNext(stage, schedule)
+      return () => stage.store.removeSchedule(schedule.scheduleId)
+    },
+  },
+  {
+    name: 'a new template',
+    prepare: async ({ store }) => {
+      const template = newTemplate()
+      return () => store.createTemplate(template)
+    },
+  },
+  {
+    name: 'a change of a template',
+    prepare: async ({ store }) => {
+      const template = newTemplate()
+      await store.createTemplate(template)
+      return () => store.changeTemplate({ template: { ...template, name: 'new' }, now: NOW })
+    },
+  },
+  {
+    name: 'archiving a template',
+    prepare: async ({ store }) => {
+      const { templateId } = newTemplate()
+      await store.createTemplate(newTemplate({ templateId }))
+      return () => store.archiveTemplate(templateId, NOW)
+    },
+  },
+]
+
+afterEach(() => onFaultPoint(null))
+
+test.for(operations)(
+  '$name: broken off at any write, nothing of it is stored, and the next try succeeds',
+  async (one) => {
+    const file = newDatabase()
+    const store = await sqlite(file).open()
+    const operate = await one.prepare(await takeStage(store))
+    const before = readTables(file)
+    const breaks = async (at: FaultPoint, nth: number): Promise<boolean> => {
+      breakAt(at, nth)
+      const error = await operate().then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
+      onFaultPoint(null)
+      if (error === null) return false
+      expect(error).toEqual(new Error('crash'))
+      expect(readTables(file)).toEqual(before)
+      return true
+    }
+    expect(await breaks('store:before-commit', 1)).toBe(true)
+    let writes = 0
+    while (await breaks('store:statement', writes + 1)) writes++
+    expect(writes).toBeGreaterThan(0)
+    expect(readTables(file)).not.toEqual(before)
+    await store.close()
+    isSound(file)
+  },
+)
+
+function breakAt(at: FaultPoint, nth: number): void {
+  let passed = 0
+  onFaultPoint((point) => {
+    if (point === at && ++passed === nth) throw new Error('crash')
+  })
+}
