@@ -41,7 +41,7 @@ function lookAt(fields: CronFields, dayNumber: number) {
   const isMonthOut = !fields.months.has(month)
   return {
     isMonthOut,
-    matches: !isMonthOut && fields.isOnDay({ month, dayOfMonth, daysInMonth, weekday: date.getUTCDay() }),
+    matches: !isMonthOut && fields.isOnDay({ dayOfMonth, daysInMonth, weekday: date.getUTCDay() }),
     monthStartsOn: dayNumber - dayOfMonth + 1,
     monthEndsOn: dayNumber - dayOfMonth + daysInMonth,
   }

@@ -2,7 +2,6 @@ import { DAY_OF_MONTH, DAY_OF_WEEK, type FieldKind, readItem, readValue } from '
 
 /** A date, with what the day fields of an expression ask about it. */
 export interface CalendarDay {
-  readonly month: number
   readonly dayOfMonth: number
   /** From 0, Sunday, to 6. */
   readonly weekday: number

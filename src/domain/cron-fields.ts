@@ -17,7 +17,7 @@ export interface CronFields {
 }
 
 /** Room for a list of every value in each of the six fields. */
-export const CRON_LENGTH_MAX = 1_000
+const CRON_LENGTH_MAX = 1_000
 
 const MACROS: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',

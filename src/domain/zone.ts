@@ -38,8 +38,8 @@ export const SLOT_MAX_AT = INSTANT_MAX - 10 * DAY_MS
  */
 const PROBE_MS = DAY_MS
 
-const STRETCH_MS = 32 * PROBE_MS
-const STRETCHES_KEPT_MAX = 64
+const STRETCH_MS = 8 * PROBE_MS
+const STRETCHES_KEPT_MAX = 128
 const ZONES_KEPT_MAX = 512
 
 const NAME_PATTERN = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/

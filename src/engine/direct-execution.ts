@@ -55,6 +55,9 @@ const LOOK_PAUSE_MS = 50
 /** Also without any sign: a lost one must not keep a caller waiting. */
 const LOOK_AT_LEAST_EVERY_MS = 5_000
 
+/** How long closing waits for the store to take tickets back. One that it does not take expires by itself. */
+const CLOSING_PATIENCE_MS = 2_000
+
 /**
  * The callers of direct executions in this process: takes tickets for them, keeps the tickets alive while they wait, and
  * tells them the end, wherever the body executes. The state itself is read; signals only say when.
@@ -101,11 +104,19 @@ export class DirectExecutions {
   async beginClosing(error: Error): Promise<void> {
     this.#closedBy = error
     const waiting = [...this.#waiters.values()].filter((waiter) => !waiter.isServed)
-    await Promise.all(
-      waiting.map(async (waiter) => {
-        if ((await this.#giveBack(waiter, 'caller-gone')) !== 'served') this.#leave(waiter)?.reject(error)
-      }),
-    )
+    if (waiting.length === 0) return
+    const dismissed = Promise.all(waiting.map((waiter) => this.#dismiss(waiter, error)))
+    await new Promise<void>((resolve) => {
+      const timer = this.#parts.clock.after(CLOSING_PATIENCE_MS, resolve)
+      void dismissed.then(() => {
+        timer.cancel()
+        resolve()
+      })
+    })
+  }
+
+  async #dismiss(waiter: Waiter, error: Error): Promise<void> {
+    if ((await this.#giveBack(waiter, 'caller-gone')) !== 'served') this.#leave(waiter)?.reject(error)
   }
 
   /** Nobody will look any more. */

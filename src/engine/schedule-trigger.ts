@@ -72,32 +72,35 @@ export class ScheduleTrigger implements NodePart {
   }
 
   async #lookWhileWoken(): Promise<void> {
-    let nextLookMs: number | null = null
+    const { clock } = this.#parts
+    let nextLookAt: number | null = null
     while (this.#isWoken && this.#isRunning) {
       this.#isWoken = false
       this.#cancelTimers()
-      nextLookMs = await this.#look()
+      nextLookAt = await this.#look()
+      // A slot came while we looked.
+      if (nextLookAt !== null && nextLookAt <= clock.now()) this.#isWoken = true
     }
     this.#looking = null
     if (!this.#isRunning) return
-    if (nextLookMs !== null) this.#slotTimer = this.#parts.clock.after(nextLookMs, () => this.#wake())
+    if (nextLookAt !== null) this.#slotTimer = clock.after(nextLookAt - clock.now(), () => this.#wake())
     this.#pollWithin(LOOK_AT_LEAST_EVERY_MS)
   }
 
   /** Returns when to look again, if there is a reason. */
   async #look(): Promise<number | null> {
     try {
-      const nextLookMs = await this.#fireAllDue()
+      const nextSlotAt = await this.#fireAllDue()
       this.#isFailing = false
-      return nextLookMs
+      return nextSlotAt
     } catch (error) {
       if (!this.#isFailing) this.#parts.logger.error({ error }, 'Schedules cannot be fired; trying again')
       this.#isFailing = true
-      return LOOK_AFTER_FAILURE_MS
+      return this.#parts.clock.now() + LOOK_AFTER_FAILURE_MS
     }
   }
 
-  /** Page by page. Returns how long it is until the next slot. */
+  /** Page by page. Returns when the next slot comes. */
   async #fireAllDue(): Promise<number | null> {
     const { store, clock } = this.#parts
     while (this.#isRunning) {
@@ -108,7 +111,7 @@ export class ScheduleTrigger implements NodePart {
         continue
       }
       const nextSlotAt = await store.nextSlotAt()
-      if (nextSlotAt === null || nextSlotAt > now) return nextSlotAt === null ? null : nextSlotAt - now
+      if (nextSlotAt === null || nextSlotAt > now) return nextSlotAt
       await fireSchedules(this.#parts, await store.findDueSchedules(now, PAGE), now)
     }
     return null

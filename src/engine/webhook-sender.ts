@@ -46,6 +46,7 @@ interface Post {
   /** Another one when the clock leapt over it, and it was taken again meanwhile. */
   lease: string
   leasedUntil: number
+  readonly breaker: AbortController
   readonly end: Promise<void>
 }
 
@@ -58,7 +59,6 @@ export class WebhookSender implements NodePart {
   readonly during = 'living'
   readonly #parts: WebhookSenderParts
   readonly #posts = new Map<string, Post>()
-  #ending = new AbortController()
   #isRunning = false
   #isWoken = false
   #isFailing = false
@@ -82,7 +82,6 @@ export class WebhookSender implements NodePart {
   start(): void {
     if (this.#isRunning) return
     this.#isRunning = true
-    this.#ending = new AbortController()
     this.#wake()
   }
 
@@ -92,7 +91,7 @@ export class WebhookSender implements NodePart {
     this.#isRunning = false
     this.#cancelTimers()
     await this.#withinGrace(this.#ended())
-    this.#ending.abort()
+    for (const { breaker } of this.#posts.values()) breaker.abort()
     await this.#withinGrace(this.#ended().then(() => this.#giveBack()))
   }
 
@@ -140,8 +139,7 @@ export class WebhookSender implements NodePart {
     const { store, clock, nodeId, concurrency = CONCURRENCY, perEndpoint = PER_ENDPOINT } = this.#parts
     const now = clock.now()
     const firstAt = await store.nextDeliveryAt(0)
-    if (firstAt === null) return null
-    if (firstAt > now) return firstAt - now
+    if (firstAt === null || firstAt > now) return this.#msUntil(firstAt)
     const limit = concurrency - this.#posts.size
     // The end of a post wakes us.
     if (limit <= 0) return null
@@ -150,8 +148,11 @@ export class WebhookSender implements NodePart {
     const after = this.#lastEndpoint
     const leased = await store.leaseDeliveries({ nodeId, now, leasedUntil, limit, perEndpoint, after })
     for (const one of leased) this.#begin(one, leasedUntil)
-    const nextAt = await store.nextDeliveryAt(now)
-    return nextAt === null ? null : nextAt - now
+    return this.#msUntil(await store.nextDeliveryAt(now))
+  }
+
+  #msUntil(at: number | null): number | null {
+    return at === null ? null : Math.max(0, at - this.#parts.clock.now())
   }
 
   /** The URLs of Jobs are signed with it, and somebody must have made it. */
@@ -173,19 +174,20 @@ export class WebhookSender implements NodePart {
       Object.assign(underWay, { lease, leasedUntil })
       return
     }
-    const end = this.#send(leased).finally(() => {
+    const breaker = new AbortController()
+    const end = this.#send(leased, breaker.signal).finally(() => {
       this.#posts.delete(deliveryId)
       this.#wake()
     })
-    this.#posts.set(deliveryId, { lease, leasedUntil, end })
+    this.#posts.set(deliveryId, { lease, leasedUntil, breaker, end })
   }
 
   /** Never rejects. */
-  async #send(leased: LeasedDelivery): Promise<void> {
+  async #send(leased: LeasedDelivery, signal: AbortSignal): Promise<void> {
     const { deliveryId, webhookId, attempts } = leased.delivery
-    const result = await this.#post(leased)
+    const result = await this.#post(leased, signal)
     // Whether it arrived is not known: somebody else sends it again, and the receiver knows it by its id.
-    if (result.kind === 'failed' && this.#ending.signal.aborted) return
+    if (result.kind === 'failed' && signal.aborted) return
     const verdict = judgeAttempt(result, attempts + 1, this.#parts.clock.now())
     if (verdict.disableWebhook !== null && webhookId !== null) {
       this.#parts.logger.warn({ webhookId }, `A webhook is disabled: ${verdict.disableWebhook}`)
@@ -193,13 +195,13 @@ export class WebhookSender implements NodePart {
     await this.#record(deliveryId, verdict)
   }
 
-  async #post(leased: LeasedDelivery): Promise<PostResult> {
+  async #post(leased: LeasedDelivery, signal: AbortSignal): Promise<PostResult> {
     const { poster, clock, logger } = this.#parts
     const { deliveryId } = leased.delivery
     try {
       const body = renderDelivery(leased)
       const headers = { ...signatureHeaders(leased.secrets, deliveryId, clock.now(), body) }
-      return await poster.post({ url: leased.url, headers, body, signal: this.#ending.signal })
+      return await poster.post({ url: leased.url, headers, body, signal })
     } catch (error) {
       logger.error({ error, deliveryId }, 'A delivery could not be made')
       return { kind: 'failed', latencyMs: 0, message: 'The message could not be made or signed.' }
@@ -216,7 +218,7 @@ export class WebhookSender implements NodePart {
         await store.recordDeliveryAttempts([{ lease: post.lease, deliveryId, ...verdict }])
         return
       } catch (error) {
-        if (this.#ending.signal.aborted || clock.now() >= post.leasedUntil) return
+        if (post.breaker.signal.aborted || clock.now() >= post.leasedUntil) return
         if (!isLogged) logger.error({ error, deliveryId }, 'A delivery cannot be recorded; trying again')
       }
       await delay(clock, RECORD_AGAIN_MS)

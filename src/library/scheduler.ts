@@ -21,7 +21,7 @@ import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
 import { enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
 import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
-import { pruneHistory } from '../operations/prune-history.ts'
+import { type Pruned, pruneHistory } from '../operations/prune-history.ts'
 import * as history from '../operations/read-history.ts'
 import { listReservations } from '../operations/reservations.ts'
 import { type ManualRetry, type ManualRetryOptions, retryJob } from '../operations/retry-job.ts'
@@ -243,6 +243,11 @@ export class Scheduler {
     return this.#node.executing
   }
 
+  /** The reservations whose bodies execute in this process. */
+  get executingDirect(): readonly string[] {
+    return this.#node.executingDirect
+  }
+
   /**
    * Executes a type now, in the next free place and before the queue, and answers with its result. It makes no Job: the
    * handler's failure is this call's error (`direct_failed`) and nothing else, and nothing is retried.
@@ -353,7 +358,7 @@ export class Scheduler {
   // Keeping
 
   /** Removes chains that settled at least this long ago, with their Runs and logs. Idempotency keys stay. */
-  prune(options: { readonly olderThanMs: number }): Promise<{ jobsRemoved: number }> {
+  prune(options: { readonly olderThanMs: number }): Promise<Pruned> {
     return this.#call(() => pruneHistory(this.#context, options))
   }
 

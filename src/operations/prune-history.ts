@@ -8,10 +8,17 @@ export interface PruneOptions {
   readonly olderThanMs: number
 }
 
+/** How much was removed. */
+export interface Pruned {
+  readonly jobsRemoved: number
+  /** Records of direct executions. */
+  readonly reservationsRemoved: number
+}
+
 const PAGE = 200
 
-/** Removes settled chains with their Runs, logs and log files, page by page, so that work goes on meanwhile. */
-export async function pruneHistory(context: OperationContext, options: PruneOptions): Promise<{ jobsRemoved: number }> {
+/** Removes settled chains with their Runs, logs and log files, and the records of direct executions, page by page, so that work goes on meanwhile. */
+export async function pruneHistory(context: OperationContext, options: PruneOptions): Promise<Pruned> {
   refuseUnknownKeys(options, ['olderThanMs'], '')
   const olderThanMs = readWhole(options.olderThanMs, 0, Number.MAX_SAFE_INTEGER, 'olderThanMs')
   const endedBefore = context.clock.now() - olderThanMs
@@ -23,7 +30,11 @@ export async function pruneHistory(context: OperationContext, options: PruneOpti
     cursor = page.nextCursor
     for (const path of page.logPaths) await removeLogFile(context, path)
   } while (cursor !== null)
-  return { jobsRemoved }
+  let reservationsRemoved = 0
+  for (let removed = PAGE; removed === PAGE; reservationsRemoved += removed) {
+    removed = await context.store.pruneReservations(endedBefore, PAGE)
+  }
+  return { jobsRemoved, reservationsRemoved }
 }
 
 /** Only inside the store's own folder: a path in a database is data, and data may be wrong. */

@@ -23,13 +23,13 @@ export interface TemplateChange extends Partial<TemplateOptions> {
   readonly revision?: number
 }
 
-export const TEMPLATE_KEYS = ['name', 'type', 'defaultParams', 'retry', 'timeoutMs', 'description'] as const
+const TEMPLATE_KEYS = ['name', 'type', 'defaultParams', 'retry', 'timeoutMs', 'description'] as const
 
 const NAME_LENGTH_MAX = 512
 const DESCRIPTION_LENGTH_MAX = 4_096
 
 /** What a template says about its Jobs. */
-export type TemplateDefinition = Pick<Template, (typeof TEMPLATE_KEYS)[number]>
+type TemplateDefinition = Pick<Template, (typeof TEMPLATE_KEYS)[number]>
 
 /** Checks the options of a new template. Whether the type is known is asked elsewhere. */
 export function readTemplateOptions(options: TemplateOptions): TemplateDefinition {

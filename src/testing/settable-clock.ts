@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../platform/clock.ts'
 
 interface PendingTimer {
-  readonly at: number
+  at: number
   readonly number: number
   readonly wake: () => void
   readonly isPoll: boolean
@@ -39,10 +39,11 @@ export class SettableClock implements Clock {
 
   /**
    * Moves to this instant and fires the timers on the way, without waiting for what they set off. A test of a scheduler
-   * wants `advance` of its test scheduler instead.
+   * wants `advance` of its test scheduler instead. An earlier instant sets the clock back: nothing fires.
    */
   set(instant: number | Date): void {
     const target = typeof instant === 'number' ? instant : instant.getTime()
+    if (target < this.#now) return this.#setBack(target)
     for (let timer = this.#first(); timer !== null && timer.at <= target; timer = this.#first()) {
       this.#now = Math.max(this.#now, timer.at)
       this.#fire(timer)
@@ -50,6 +51,13 @@ export class SettableClock implements Clock {
     this.#now = target
     // Polls that came due on the way fire once, here.
     for (const timer of this.#timers.filter(({ isPoll, at }) => isPoll && at <= target)) this.#fire(timer)
+  }
+
+  /** No time passes when a clock is set back: what was to come in ten seconds still comes in ten seconds. */
+  #setBack(target: number): void {
+    const stepMs = this.#now - target
+    this.#now = target
+    this.#timers = this.#timers.map((timer) => Object.assign(timer, { at: timer.at - stepMs }))
   }
 
   #fire(timer: PendingTimer): void {

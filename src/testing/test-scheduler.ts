@@ -86,8 +86,9 @@ async function becomeStill(scheduler: Scheduler, patienceMs: number): Promise<vo
   let fingerprint = ''
   for (;;) {
     await new Promise<void>((resolve) => setImmediate(resolve))
-    const present = scheduler.executing.join()
-    if (present !== fingerprint || (!scheduler.isQuiet && scheduler.executing.length === 0)) {
+    const bodies = [...scheduler.executing, ...scheduler.executingDirect]
+    const present = bodies.join()
+    if (present !== fingerprint || (!scheduler.isQuiet && bodies.length === 0)) {
       fingerprint = present
       stillTurns = 0
       stillSince = performance.now()
@@ -95,7 +96,7 @@ async function becomeStill(scheduler: Scheduler, patienceMs: number): Promise<vo
     }
     stillTurns++
     if (stillTurns < STILL_TURNS) continue
-    if (scheduler.executing.length === 0 || performance.now() - stillSince >= patienceMs) return
+    if (bodies.length === 0 || performance.now() - stillSince >= patienceMs) return
     await new Promise<void>((resolve) => setTimeout(resolve, 1))
   }
 }

@@ -259,7 +259,7 @@ describe('what is refused', () => {
     expect(() => parseCron(expression, 'UTC')).toThrowError(
       expect.objectContaining({ name: 'PawlError', code: 'invalid_option', path: 'cron' }),
     )
-    expect(fastestMs(() => refusalOf(expression, 'UTC'))).toBeLessThan(10)
+    expect(fastestMs(() => refusalOf(expression, 'UTC'))).toBeLessThan(20)
   })
 
   test.each<[unknown]>([
@@ -280,7 +280,7 @@ describe('what is refused', () => {
     expect(() => parseCron('@daily', timezone)).toThrowError(
       expect.objectContaining({ name: 'PawlError', code: 'invalid_option', path: 'timezone' }),
     )
-    expect(fastestMs(() => refusalOf('@daily', timezone))).toBeLessThan(10)
+    expect(fastestMs(() => refusalOf('@daily', timezone))).toBeLessThan(20)
   })
 
   test('says which field is wrong, what it may be and what came, in few words', () => {
@@ -320,15 +320,15 @@ describe('the cost', () => {
     ['* * * * * *', 'every second'],
   ])('of finding the next slot of %s (%s) is some milliseconds', (expression) => {
     const cron = parseCron(expression, 'America/New_York')
-    expect(fastestMs(() => nextCronSlot(cron, NOW))).toBeLessThan(10)
+    expect(fastestMs(() => nextCronSlot(cron, NOW))).toBeLessThan(20)
   })
 
   test.each(['* * * * * *', '*/5 * * * *', '0 0 29 2 *', '0 0 30 2 *', '* * * 1 1 *'])(
     'of finding the latest slots of %s after a long sleep is some milliseconds',
     (expression) => {
       const cron = parseCron(expression, 'Europe/Berlin')
-      expect(fastestMs(() => latestCronSlots(cron, NOW - 365 * 86_400_000, NOW, 100))).toBeLessThan(20)
-      expect(fastestMs(() => latestCronSlots(cron, -8.64e15, NOW, 100))).toBeLessThan(20)
+      expect(fastestMs(() => latestCronSlots(cron, NOW - 365 * 86_400_000, NOW, 100))).toBeLessThan(50)
+      expect(fastestMs(() => latestCronSlots(cron, -8.64e15, NOW, 100))).toBeLessThan(50)
     },
   )
 

@@ -6,6 +6,7 @@ import {
   MISSED_ALL_MAX,
   type MissedPolicy,
   nextSlot,
+  PREVIEW_COUNT_MAX,
   planSlots,
   previewSlots,
   readTiming,
@@ -228,7 +229,7 @@ describe('the preview', () => {
 
   test('ends where no more slots come, and refuses a count that is no count', () => {
     expect(previewSlots(cron('0 0 30 2 *'), NOW, 5)).toEqual([])
-    for (const count of [0, 101, 1.5, Number.NaN]) {
+    for (const count of [0, PREVIEW_COUNT_MAX + 1, 1.5, Number.NaN]) {
       expect(() => previewSlots(hourly, NOW, count)).toThrowError(expect.objectContaining({ path: 'count' }))
     }
   })

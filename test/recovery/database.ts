@@ -97,6 +97,12 @@ export function isSound(file: string): void {
     'a business key of a settled chain': `select business_key from pawl_business_keys k where not exists (
       select 1 from pawl_jobs j where coalesce(j.chain_id, j.job_id) = k.chain_id
         and (seq in (select seq from pawl_queue) or seq in (select seq from pawl_occupancies)))`,
+    'a direct execution that runs without an occupancy': `select reservation_id from pawl_reservations
+      where status = 'RUNNING' and reservation_seq not in (select reservation_seq from pawl_direct_occupancies)`,
+    'an occupancy of a ticket that waits, or was never served': `select reservation_id from pawl_reservations
+      join pawl_direct_occupancies using (reservation_seq) where status = 'WAITING' or started_at is null`,
+    'a body of a direct execution on a node that has left': `select d.reservation_seq from pawl_direct_occupancies d
+      join pawl_nodes n using (node_seq) where n.ended_at is not null`,
     'a broken reference': 'pragma foreign_key_check',
   }
   const found = Object.entries(contradictions).filter(([, sql]) => select(file, sql).length > 0)

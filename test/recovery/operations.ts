@@ -14,6 +14,7 @@ import {
   newRetry,
   SECOND,
 } from '../../src/store/conformance/fixtures.ts'
+import { directOperations } from './direct-operations.ts'
 
 /** Something that a store does in one transaction. */
 export interface Operation {
@@ -52,6 +53,7 @@ export class Stage {
 }
 
 export const operations: readonly Operation[] = [
+  ...directOperations,
   {
     name: 'enqueue',
     prepare: async ({ store }) => {

@@ -7,7 +7,6 @@ import { readJobs } from './database.ts'
 import { crashed, endedByCrash, firstCrashRetry, NOTHING_RECOVERED, Scene, SECOND } from './scene.ts'
 
 // The recovery scenarios of the base contract, through the store; `killed-*.test.ts` has them with real processes.
-// Scenario 2, a crash during a reservation, belongs to direct execution and comes with it.
 
 afterEach(() => onFaultPoint(null))
 
@@ -29,6 +28,39 @@ test('1: a crash during execution fails the Run, keeps what the body reported, a
   expect(jobs).toEqual([crashed(job, scene.clock.now()), firstCrashRetry(job, scene.clock.now())])
   expect(run.progress).toEqual({ fraction: 0.5, message: 'half' })
   expect(runs).toEqual([endedByCrash(run, scene.clock.now())])
+})
+
+test('2: a crash during a reservation leaves nothing that blocks: a ticket expires, a body is told as a crash', async () => {
+  const scene = new Scene()
+  await scene.enqueue(['a'])
+  await scene.crashAfterClaiming(0, async (store, _claimed, nodeId) => {
+    const now = scene.clock.now()
+    const policy = { retry: { maxRetries: 3, maxCrashRetries: 3, backoff: { kind: 'none' } }, timeoutMs: null } as const
+    const open = async (reservationId: string, params: string) => {
+      const rest = {
+        policy: { ...policy, resources: [] },
+        callerNodeId: nodeId,
+        createdBy: null,
+        onBusy: 'wait',
+      } as const
+      expect(await store.openTicket({ reservationId, type: 'work', params, ...rest }, now)).toBe('waiting')
+    }
+    await open('running', '"direct"')
+    const types = new Map([['work', 1]])
+    const { tickets } = await store.claimJobs({ nodeId, now, limit: 1, types, newRunId: randomUUID })
+    expect(tickets.map(({ claim }) => claim.reservationId)).toEqual(['running'])
+    await open('waiting', '"never"')
+  })
+  scene.clock.set(scene.clock.now() + SECOND)
+  expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, reservationsExpired: 2 })
+  const endedAt = scene.clock.now()
+  expect(await scene.reservations()).toMatchObject([
+    { reservationId: 'running', status: 'RELEASED', outcome: 'FAILED', reason: 'crash', endedAt },
+    { reservationId: 'waiting', status: 'EXPIRED', outcome: null, reason: 'expired', endedAt },
+  ])
+  // Neither is tried again, and the queue goes on as it was.
+  await scene.executeDue()
+  expect(scene.executed).toEqual(['a 1'])
 })
 
 test('3: an outcome and its retry are one write, so a failure at the end of its budget stays without one', async () => {

@@ -8,6 +8,7 @@ import {
   type Logger,
   openScheduler,
   type RecoveryStats,
+  type Reservation,
   type RetryOptions,
   type Run,
 } from 'pawl'
@@ -73,7 +74,7 @@ export class Scene {
   /** A node claims these Jobs from the head of the queue and dies. */
   async crashAfterClaiming(
     count: number,
-    andThen: (store: Store, claimed: readonly ClaimedJob[]) => Promise<unknown> = async () => {},
+    andThen: (store: Store, claimed: readonly ClaimedJob[], nodeId: string) => Promise<unknown> = async () => {},
   ): Promise<readonly ClaimedJob[]> {
     const store = await sqlite(this.file).open()
     const nodeId = randomUUID()
@@ -83,7 +84,7 @@ export class Scene {
     await store.registerNode({ nodeId, name: 'the dead', host: 'house', pid: 4_711, ...rest })
     const types = new Map([['work', count]])
     const { jobs: claimed } = await store.claimJobs({ nodeId, now, limit: count, types, newRunId: randomUUID })
-    await andThen(store, claimed)
+    await andThen(store, claimed, nodeId)
     await life.end()
     await store.close()
     return claimed
@@ -143,6 +144,12 @@ export class Scene {
     const jobs = (await scheduler.listJobs({ limit: 200 })).items.toReversed()
     const runs = (await scheduler.listRuns({ limit: 200 })).items.toReversed()
     return { jobs, runs }
+  }
+
+  /** All reservations, in the order of their making. */
+  async reservations(): Promise<readonly Reservation[]> {
+    await using scheduler = await this.#open()
+    return (await scheduler.listReservations({ limit: 200 })).items.toReversed()
   }
 
   /** A process executes everything that is due now, one after the other. */

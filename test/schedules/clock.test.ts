@@ -83,6 +83,8 @@ test('a clock that is set back while nothing runs is noticed by the next start',
   await stage.scheduler.stop()
   stage.clock.set(START + 30.5 * MINUTE)
   await stage.scheduler.start()
+  await stage.runUntilIdle()
+  expect(await stage.schedules.get(schedule.scheduleId)).toMatchObject({ nextSlotAt: START + 31 * MINUTE })
   await stage.advance(31 * MINUTE)
   expect(await slotsOf(stage.scheduler, schedule)).toEqual(
     Array.from({ length: 61 }, (_, index) => (index + 1) * MINUTE),

@@ -41,6 +41,7 @@ describe('a fresh file', () => {
     withHandle(path, (handle) => {
       expect(handle.prepare('select version, name from pawl_migrations').all()).toEqual([
         { version: 1, name: 'kernel' },
+        { version: 2, name: 'triggers-and-composition' },
       ])
       expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
       expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])

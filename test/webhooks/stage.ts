@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, vi } from 'vitest'
@@ -30,7 +31,11 @@ export type Answer =
 export interface WebhookReceiver {
   readonly url: string
   readonly received: readonly Received[]
-  /** What it was told, as `event` and `event, will retry`. */
+  /** The messages about this event, as they came. */
+  about(event: WebhookEvent): WebhookMessage[]
+  /** Ends the requests that it has not answered. */
+  hangUp(): void
+  /** What it was told, as `event` and `event, will retry`, in the order of the alphabet: deliveries may overtake each other. */
   told(): string[]
 }
 
@@ -39,26 +44,34 @@ export async function openReceiver(
   answer: (one: Received, nth: number) => Answer = () => 204,
 ): Promise<WebhookReceiver> {
   const received: Received[] = []
+  const unanswered: ServerResponse[] = []
   const { url } = await receiveHttp(({ request, response, body }) => {
     const headers = request.headers as Record<string, string>
     const one = { id: headers['webhook-id'] ?? '', headers, text: body, message: JSON.parse(body) as WebhookMessage }
     received.push(one)
     const given = answer(one, received.length)
-    if (given === 'never') return
+    if (given === 'never') {
+      unanswered.push(response)
+      return
+    }
     const { status, headers: more = {}, body: text = '' } = typeof given === 'number' ? { status: given } : given
     response.writeHead(status, more).end(text)
   })
   return {
     url,
     received,
-    told: () => received.map(({ message }) => `${message.event}${message.will_retry ? ', will retry' : ''}`),
+    hangUp: () => {
+      for (const response of unanswered.splice(0)) response.destroy()
+    },
+    about: (event) => received.map(({ message }) => message).filter((message) => message.event === event),
+    told: () => received.map(({ message }) => `${message.event}${message.will_retry ? ', will retry' : ''}`).toSorted(),
   }
 }
 
 /** What an operator was told, as far as it was more than information. */
 export const warnings: string[] = []
 
-const logger: Logger = {
+export const logger: Logger = {
   info() {},
   warn: (_fields, message) => void warnings.push(message),
   error: (_fields, message) => void warnings.push(message),
@@ -87,7 +100,7 @@ export async function readLog(
   filter: Parameters<Scheduler['webhooks']['deliveries']>[0] = {},
 ): Promise<string[]> {
   const { items } = await scheduler.webhooks.deliveries({ limit: 200, ...filter })
-  return items.reverse().map(({ event, status, attempts }) => line(event, status, attempts))
+  return items.toReversed().map(({ event, status, attempts }) => line(event, status, attempts))
 }
 
 function line(event: WebhookEvent, status: DeliveryStatus, attempts: number): string {

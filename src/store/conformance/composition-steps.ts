@@ -5,7 +5,7 @@ import type { Group, GroupCounts } from '../../domain/group.ts'
 import type { CancelMode, Job } from '../../domain/job.ts'
 import type { NewGroup } from '../groups.ts'
 import type { ManualRetryResult, NewJob } from '../jobs.ts'
-import type { Claim, ClaimedJob } from '../runs.ts'
+import type { ClaimedJob } from '../runs.ts'
 import { completed, failed, NOW, newId, newJob, SECOND, skipped } from './fixtures.ts'
 import type { Stage } from './stage.ts'
 
@@ -150,5 +150,3 @@ export function cancelGroup(
 export function idsOf(jobs: readonly NewJob[]): string[] {
   return jobs.map(({ jobId }) => jobId)
 }
-
-export const claimOf = ({ claim }: ClaimedJob): Claim => claim

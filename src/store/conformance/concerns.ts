@@ -1,14 +1,22 @@
 import { testBackup } from './backup.ts'
 import { testCancel } from './cancel.ts'
+import { testCascades } from './cascades.ts'
 import { testClaim } from './claim.ts'
 import { testClose } from './close.ts'
 import { testDamage } from './damage.ts'
+import { testDependencies } from './dependencies.ts'
+import { testDependents } from './dependents.ts'
+import { testDirectRuns } from './direct-runs.ts'
 import { testEnqueue } from './enqueue.ts'
 import { testEnqueueWithin } from './enqueue-within.ts'
 import { testEvents } from './events.ts'
 import { testFinish } from './finish.ts'
 import { testFinishFence } from './finish-fence.ts'
 import { testFollowUps } from './follow-ups.ts'
+import { testGroupCancel } from './group-cancel.ts'
+import { testGroupCascades } from './group-cascades.ts'
+import { testGroupFailures } from './group-failures.ts'
+import { testGroups } from './groups.ts'
 import { testHistory } from './history.ts'
 import { testBusinessKeys, testIdempotencyKeys } from './keys.ts'
 import type { Kit } from './kit.ts'
@@ -24,10 +32,15 @@ import { testPrune } from './prune.ts'
 import { testRaces } from './races.ts'
 import { testRecovery } from './recovery.ts'
 import { testReports } from './reports.ts'
+import { testReservations } from './reservations.ts'
 import { testRetry } from './retry.ts'
+import { testSchedules } from './schedules.ts'
+import { testSlots } from './slots.ts'
 import { testSubscribe } from './subscribe.ts'
+import { testTemplates } from './templates.ts'
 import { testTransitions } from './transitions.ts'
 import { testStoredTypesAndLimits } from './types-and-limits.ts'
+import { testWaitingJobs } from './waiting-jobs.ts'
 
 /** The contract, in the order of a Job's life. The titles are the first half of a test's full name. */
 export const concerns: readonly { readonly title: string; readonly register: (kit: Kit) => void }[] = [
@@ -35,10 +48,15 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'enqueue within', register: testEnqueueWithin },
   { title: 'idempotency keys', register: testIdempotencyKeys },
   { title: 'business keys', register: testBusinessKeys },
+  { title: 'templates', register: testTemplates },
+  { title: 'schedules', register: testSchedules },
+  { title: 'slots', register: testSlots },
   { title: 'order', register: testOrder },
   { title: 'move', register: testMove },
   { title: 'claim', register: testClaim },
   { title: 'limits', register: testLimits },
+  { title: 'reservations', register: testReservations },
+  { title: 'direct runs', register: testDirectRuns },
   { title: 'reports', register: testReports },
   { title: 'finish', register: testFinish },
   { title: 'finish fence', register: testFinishFence },
@@ -47,6 +65,14 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'occupancy', register: testOccupancy },
   { title: 'cancel', register: testCancel },
   { title: 'manual retry', register: testManualRetry },
+  { title: 'dependencies', register: testDependencies },
+  { title: 'waiting Jobs', register: testWaitingJobs },
+  { title: 'dependents', register: testDependents },
+  { title: 'groups', register: testGroups },
+  { title: 'group failures', register: testGroupFailures },
+  { title: 'group cancel', register: testGroupCancel },
+  { title: 'cascades', register: testCascades },
+  { title: 'group cascades', register: testGroupCascades },
   { title: 'transitions', register: testTransitions },
   { title: 'nodes', register: testNodes },
   { title: 'liveness', register: testLiveness },

@@ -131,15 +131,6 @@ export function testGroups({ test, testShared }: Kit): void {
     assertSame(await stage.store.findParentResults(second.jobId), new Map([[first.jobId, '{"pages":7}']]))
   })
 
-  test('what is nobody’s parent by name has no result to hand over', async (stage) => {
-    const [first, second] = newJobs(2) as [ReturnType<typeof newJob>, ReturnType<typeof newJob>]
-    await createGroup(stage, [first, second], { mode: 'sequential' })
-    await settle(stage, await startsLater(stage, first.jobId), 'COMPLETED')
-    const job = await startsLater(stage, second.jobId)
-    const named = (await stage.job(second.jobId)).dependsOn
-    assertSame([...(await stage.store.findParentResults(job.claim.jobId)).keys()], named)
-  })
-
   test('it is RUNNING from the first start on, and COMPLETED when the last member is', async (stage) => {
     const groupId = await createGroup(stage, newJobs(3))
     const seen = async () => {

@@ -166,9 +166,10 @@ function applyPage(
   }
 }
 
-// Children that wait for this chain, each once. More than one row per child only when it named several of its Jobs.
+// Children that wait for this chain. More than one row per child when it named several of its Jobs: the first one's turn
+// deals with all of them, so it does no harm that a page may end between them.
 const SELECT_WAITING_CHILDREN = `
-select distinct child_seq, on_failure
+select child_seq, on_failure
 from pawl_dependencies
 where parent_seq = ? and met = 0 and child_seq > ?
 order by child_seq

@@ -65,9 +65,13 @@ function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number
   return !isNeeded(transaction.connection, first)
 }
 
-// Children of this chain, one by one, until a live one is found.
-const SELECT_CHILDREN =
-  'select distinct child_seq from pawl_dependencies where parent_seq = ? and child_seq > ? order by child_seq limit 1'
+// Children of this chain, one by one, until a live one is found: those that wait for it, then those that do not.
+const SELECT_CHILD = `
+select child_seq
+from pawl_dependencies
+where parent_seq = ? and met = ? and child_seq > ?
+order by child_seq
+limit 1`
 
 const IS_GROUP_LIVE = 'select 1 as found from pawl_groups where group_id = ? and finished_at is null'
 
@@ -85,8 +89,12 @@ function isNeeded(connection: Connection, first: JobRow): boolean {
   if (first.group_id !== null && connection.get(IS_GROUP_LIVE, first.group_id) !== undefined) return true
   if (connection.get(HAS_CASCADE, first.job_id) !== undefined) return true
   if (connection.get(HAS_PENDING_DELIVERY, first.job_id, first.job_id) !== undefined) return true
+  return hasLiveChild(connection, first.seq, 0) || hasLiveChild(connection, first.seq, 1)
+}
+
+function hasLiveChild(connection: Connection, parentSeq: number, met: 0 | 1): boolean {
   for (let last = 0; ; ) {
-    const child = connection.get<{ child_seq: number }>(SELECT_CHILDREN, first.seq, last)
+    const child = connection.get<{ child_seq: number }>(SELECT_CHILD, parentSeq, met, last)
     if (child === undefined) return false
     if (findOutcomeBySeq(connection, child.child_seq) === null) return true
     last = child.child_seq

@@ -1,0 +1,587 @@
+import type { ChainOutcome } from '../../src/domain/chain.ts'
+import type { OnParentFailure } from '../../src/domain/dependency.ts'
+import type { GroupMode, GroupStatus, OnMemberFailure } from '../../src/domain/group.ts'
+import type { CancelResult, EnqueueResult, ManualRetryResult } from '../../src/store/jobs.ts'
+
+/**
+ * What a store does with Jobs that depend on each other and belong together, told a second time in plain objects: no SQL,
+ * no indexes, everything is looked up by searching. It shares only names of types with the code that it is compared to.
+ */
+
+/** As many dependents and members are dealt with in the transaction that concerns them; the rest is stored. */
+const AT_ONCE_MAX = Number(process.env['PAWL_MODEL_AT_ONCE'] ?? 128)
+
+export interface ModelJob {
+  /** Null: the store has chosen it, and the comparison will tell. */
+  id: string | null
+  readonly chain: ModelChain
+  readonly attempt: number
+  readonly createdAt: number
+  readonly retryOf: ModelJob | null
+  status: 'QUEUED' | 'RUNNING' | 'FINISHED' | 'CANCELLED'
+  outcome: 'COMPLETED' | 'FAILED' | 'SKIPPED' | null
+  priority: number
+  position: number
+  runAt: number
+  group: ModelGroup | null
+  /** Its body executes, also when its outcome is known. */
+  isOccupied: boolean
+  isCancelRequested: boolean
+  /** The chain whose failure cancelled it. */
+  cancelledFor: ModelChain | null
+}
+
+interface Edge {
+  readonly parentId: string
+  readonly parent: ModelChain
+  readonly ofGroup: boolean
+  readonly onFailure: OnParentFailure
+  isMet: boolean
+}
+
+export interface ModelChain {
+  /** Chains are numbered in the order in which they were accepted. */
+  readonly number: number
+  readonly businessKey: string | null
+  readonly jobs: ModelJob[]
+  readonly edges: Edge[]
+  isPruned: boolean
+}
+
+export interface ModelGroup {
+  readonly id: string
+  readonly mode: GroupMode
+  readonly onFailure: OnMemberFailure
+  readonly total: number
+  readonly settled: Record<ChainOutcome, number>
+  /** Members that have not started were stopped, skipped or cancelled. */
+  isStopped: boolean
+  isCancelRequested: boolean
+  startedAt: number | null
+  finishedAt: number | null
+}
+
+interface Cascade {
+  readonly kind: 'settled' | 'revived' | 'stop' | 'skip' | 'cancel'
+  readonly subject: ModelChain | ModelGroup
+  cursor: number
+}
+
+export interface Request {
+  readonly id: string
+  readonly priority: number
+  readonly runAt: number | null
+  readonly dependsOn: readonly string[]
+  readonly onParentFailure: OnParentFailure
+  readonly businessKey: string | null
+  readonly idempotencyKey: string | null
+}
+
+/** Who carries out cascades in this transaction. */
+interface Actor {
+  readonly isNode: boolean
+  readonly makesIds: boolean
+}
+
+const NOBODY: Actor = { isNode: false, makesIds: false }
+
+const isFailure = (outcome: ChainOutcome): boolean => outcome === 'FAILED' || outcome === 'CANCELLED'
+
+export class Model {
+  now: number
+  readonly jobs: ModelJob[] = []
+  readonly chains: ModelChain[] = []
+  groups: ModelGroup[] = []
+  stored: Cascade[] = []
+  readonly #idempotency = new Map<string, ModelJob>()
+  // Of the transaction under way:
+  #settled: ModelChain[] = []
+  #cascades: Cascade[] = []
+  #cascaded = 0
+  #lastPositions = new Map<number, number>()
+
+  constructor(now: number) {
+    this.now = now
+  }
+
+  // What can be asked of it
+
+  enqueue(requests: readonly Request[], group: ModelGroup | null = null): EnqueueResult {
+    this.#begin()
+    const conflict = this.#findConflict(requests)
+    if (conflict !== null) return { kind: 'refused', conflict }
+    const byId = new Map<string, ModelJob>()
+    const known = this.jobs.length
+    const items = requests.map((request) => {
+      const used = request.idempotencyKey === null ? undefined : this.#idempotency.get(request.idempotencyKey)
+      const job = used ?? this.#accept(request, group)
+      byId.set(request.id, job)
+      return used === undefined
+        ? { kind: 'created' as const, jobId: request.id }
+        : { kind: 'existing' as const, jobId: used.id as string, pruned: used.chain.isPruned }
+    })
+    if (group !== null) this.groups.push(group)
+    requests.forEach((request, index) => {
+      if (items[index]?.kind === 'existing') return
+      this.#connect(byId.get(request.id) as ModelJob, request, requests[index - 1] ?? null, byId)
+    })
+    const fresh = this.jobs.slice(known)
+    const freshChains = new Set(fresh.map(({ chain }) => chain))
+    for (const job of fresh) {
+      // A parent of the same list dooms nobody now; what becomes of it is told below.
+      const doom = job.chain.edges.find((edge) => !freshChains.has(edge.parent) && this.#weigh(edge) === 'cancel')
+      if (doom !== undefined) this.#cancelQueued(job, doom.parent)
+    }
+    this.#carryOut(NOBODY)
+    return { kind: 'enqueued', items }
+  }
+
+  createGroup(
+    id: string,
+    mode: GroupMode,
+    onFailure: OnMemberFailure,
+    requests: readonly Request[],
+  ): EnqueueResult {
+    const settled = { COMPLETED: 0, FAILED: 0, SKIPPED: 0, CANCELLED: 0 }
+    const flags = { isStopped: false, isCancelRequested: false, startedAt: null, finishedAt: null }
+    return this.enqueue(requests, { id, mode, onFailure, total: requests.length, settled, ...flags })
+  }
+
+  claim(limit: number): ModelJob[] {
+    const claimed = this.queue()
+      .filter((job) => this.holdOf(job) === null)
+      .slice(0, limit)
+    for (const job of claimed) {
+      job.status = 'RUNNING'
+      job.isOccupied = true
+      if (job.group !== null) job.group.startedAt ??= this.now
+    }
+    return claimed
+  }
+
+  finish(
+    job: ModelJob,
+    end: {
+      readonly outcome: ChainOutcome
+      readonly retry: { readonly id: string; readonly runAt: number } | null
+      readonly bodyEnds: boolean
+    },
+  ): { retryJobId: string | null } {
+    this.#begin()
+    job.status = end.outcome === 'CANCELLED' ? 'CANCELLED' : 'FINISHED'
+    job.outcome = end.outcome === 'CANCELLED' ? 'FAILED' : end.outcome
+    job.isOccupied = !end.bodyEnds
+    const retry = job.isCancelRequested ? null : end.retry
+    if (retry !== null) this.#append(job.chain, retry.id, job.priority, job.position, retry.runAt, job.group)
+    else {
+      this.#settle(job, end.outcome)
+      this.#carryOut({ isNode: this.#cascades.length > 0, makesIds: true })
+    }
+    return { retryJobId: retry?.id ?? null }
+  }
+
+  release(job: ModelJob): void {
+    job.isOccupied = false
+  }
+
+  cancel(job: ModelJob): CancelResult['kind'] {
+    this.#begin()
+    const last = lastOf(job.chain)
+    switch (last.status) {
+      case 'QUEUED':
+        this.#cancelQueued(last, null)
+        this.#carryOut(NOBODY)
+        return 'cancelled'
+      case 'RUNNING':
+        last.isCancelRequested = true
+        return 'requested'
+      case 'CANCELLED':
+        return 'already-cancelled'
+      case 'FINISHED':
+        return 'ended'
+    }
+  }
+
+  retry(job: ModelJob, newJobId: string, dependents: boolean): ManualRetryResult['kind'] {
+    this.#begin()
+    const last = lastOf(job.chain)
+    const revive = () => {
+      if (!dependents) return
+      this.#cascades.push({ kind: 'revived', subject: job.chain, cursor: 0 })
+      this.#carryOut({ isNode: false, makesIds: true })
+    }
+    if (last !== job) {
+      if (last.retryOf !== job || last.status !== 'QUEUED') return 'not-last'
+      last.runAt = Math.min(last.runAt, this.now)
+      revive()
+      return 'made-due'
+    }
+    if (last.status !== 'CANCELLED' && last.outcome !== 'FAILED') return 'not-retryable'
+    const result = this.#appendByHand(last, newJobId, true)
+    if (result === 'created') revive()
+    return result === 'doomed' ? 'not-found' : result
+  }
+
+  cancelGroup(group: ModelGroup): 'requested' | 'ended' {
+    this.#begin()
+    if (group.finishedAt !== null) return 'ended'
+    group.isCancelRequested = true
+    group.isStopped = true
+    this.#cascades.push({ kind: 'cancel', subject: group, cursor: 0 })
+    this.#carryOut(NOBODY)
+    return 'requested'
+  }
+
+  applyCascade(limit: number): 'applied' | 'idle' {
+    this.#begin()
+    const cascade = this.stored[0]
+    if (cascade === undefined) return 'idle'
+    const actor = { isNode: true, makesIds: true }
+    if (this.#applyPage(cascade, limit)) this.stored = this.stored.filter((other) => other !== cascade)
+    else if (this.stored.includes(cascade) && this.stored.slice(1).every(({ subject }) => subject !== cascade.subject)) {
+      this.stored.push(this.stored.shift() as Cascade)
+    }
+    this.#carryOut(actor)
+    return 'applied'
+  }
+
+  reprioritise(job: ModelJob, priority: number): 'moved' | 'not-queued' {
+    this.#begin()
+    if (job.status !== 'QUEUED') return 'not-queued'
+    if (job.priority === priority) return 'moved'
+    job.position = this.#lastPosition(priority)
+    job.priority = priority
+    return 'moved'
+  }
+
+  /** Removes all chains that may go. */
+  prune(): void {
+    for (const chain of this.chains) {
+      if (chain.isPruned || outcomeOf(chain) === null || chain.jobs.some(({ isOccupied }) => isOccupied)) continue
+      const group = chain.jobs[0]?.group ?? null
+      if (group !== null && group.finishedAt === null) continue
+      if (this.stored.some(({ subject }) => subject === chain)) continue
+      const hasLiveChild = this.chains.some(
+        (child) =>
+          !child.isPruned && outcomeOf(child) === null && child.edges.some(({ parent }) => parent === chain),
+      )
+      if (!hasLiveChild) chain.isPruned = true
+    }
+    this.groups = this.groups.filter(
+      (group) => group.finishedAt === null || this.living().some((job) => job.group === group),
+    )
+  }
+
+  // What can be seen of it
+
+  living(): ModelJob[] {
+    return this.jobs.filter(({ chain }) => !chain.isPruned)
+  }
+
+  queue(): ModelJob[] {
+    return this.jobs.filter(({ status }) => status === 'QUEUED').sort(inOrder)
+  }
+
+  holdOf(job: ModelJob): string | null {
+    if (job.chain.jobs.some((other) => other !== job && other.isOccupied)) return 'predecessor'
+    const unmet = job.chain.edges.filter(({ isMet }) => !isMet)
+    if (unmet.length > 0) return unmet.some(({ ofGroup }) => !ofGroup) ? 'dependencies' : 'group'
+    return job.runAt > this.now ? 'delayed' : null
+  }
+
+  statusOf(group: ModelGroup): { readonly status: GroupStatus; readonly counts: Record<string, number> } {
+    const { COMPLETED: completed, FAILED: failed, SKIPPED: skipped, CANCELLED: cancelled } = group.settled
+    const running = this.jobs.filter((job) => job.group === group && job.status === 'RUNNING').length
+    const queued = group.total - completed - failed - skipped - cancelled - running
+    const counts = { total: group.total, queued, running, completed, failed, skipped, cancelled }
+    return { status: this.#groupStatus(group, queued), counts }
+  }
+
+  #groupStatus(group: ModelGroup, queued: number): GroupStatus {
+    const { COMPLETED, SKIPPED } = group.settled
+    if (group.finishedAt !== null) {
+      if (COMPLETED + SKIPPED === group.total) return 'COMPLETED'
+      return group.isCancelRequested ? 'CANCELLED' : 'PARTIAL'
+    }
+    const hasCascade = this.stored.some(({ subject }) => subject === group)
+    return group.startedAt === null && !hasCascade && queued === group.total ? 'QUEUED' : 'RUNNING'
+  }
+
+  // Accepting
+
+  #begin(): void {
+    this.#settled = []
+    this.#cascades = []
+    this.#cascaded = 0
+    this.#lastPositions = new Map()
+  }
+
+  #findConflict(requests: readonly Request[]): (EnqueueResult & { kind: 'refused' })['conflict'] | null {
+    const keys = new Map<string, string>()
+    const own = new Set<string>()
+    const isUsed = (key: string | null) => key !== null && (own.has(key) || this.#idempotency.has(key))
+    for (const [index, { id, businessKey, idempotencyKey }] of requests.entries()) {
+      if (isUsed(idempotencyKey)) continue
+      if (idempotencyKey !== null) own.add(idempotencyKey)
+      if (businessKey === null) continue
+      const holder = keys.get(businessKey) ?? this.#holderOf(businessKey)?.jobs[0]?.id
+      if (holder != null) return { kind: 'business-key-taken', index, jobId: holder }
+      keys.set(businessKey, id)
+    }
+    own.clear()
+    for (const [index, { dependsOn, idempotencyKey }] of requests.entries()) {
+      const isRepeated = isUsed(idempotencyKey)
+      if (idempotencyKey !== null) own.add(idempotencyKey)
+      if (isRepeated) continue
+      const jobId = dependsOn.find((parent) => !this.#exists(parent, requests))
+      if (jobId !== undefined) return { kind: 'parent-not-found', index, jobId }
+    }
+    return null
+  }
+
+  #exists(jobId: string, requests: readonly Request[]): boolean {
+    const sibling = requests.find(({ id }) => id === jobId)
+    if (sibling === undefined) return this.living().some(({ id }) => id === jobId)
+    const { idempotencyKey } = sibling
+    return idempotencyKey === null || this.#idempotency.get(idempotencyKey)?.chain.isPruned !== true
+  }
+
+  /** A business key belongs to a chain until it has settled and no body of it executes. */
+  #holderOf(key: string): ModelChain | undefined {
+    return this.chains.find(
+      (chain) =>
+        chain.businessKey === key &&
+        !chain.isPruned &&
+        (outcomeOf(chain) === null || chain.jobs.some(({ isOccupied }) => isOccupied)),
+    )
+  }
+
+  #accept(request: Request, group: ModelGroup | null): ModelJob {
+    const { businessKey, idempotencyKey, id, priority } = request
+    const chain: ModelChain = { number: this.chains.length, businessKey, jobs: [], edges: [], isPruned: false }
+    this.chains.push(chain)
+    const job = this.#append(chain, id, priority, this.#lastPosition(priority), request.runAt ?? this.now, group)
+    if (idempotencyKey !== null) this.#idempotency.set(idempotencyKey, job)
+    return job
+  }
+
+  #connect(job: ModelJob, request: Request, before: Request | null, byId: ReadonlyMap<string, ModelJob>): void {
+    const { edges } = job.chain
+    const add = (named: string, ofGroup: boolean, onFailure: OnParentFailure) => {
+      const parent = byId.get(named) ?? (this.living().find(({ id }) => id === named) as ModelJob)
+      const parentId = byId.has(named) ? (parent.id as string) : named
+      if (edges.some((edge) => edge.parentId === parentId)) return
+      const edge = { parentId, parent: parent.chain, ofGroup, onFailure, isMet: false }
+      edge.isMet = this.#weigh(edge) === 'met'
+      edges.push(edge)
+    }
+    for (const named of request.dependsOn) add(named, false, request.onParentFailure)
+    if (job.group?.mode !== 'sequential' || before === null) return
+    add(before.id, true, job.group.onFailure === 'continue' ? 'run' : 'wait')
+  }
+
+  /** What the parent’s chain, as it is now, means to the child. */
+  #weigh(edge: Edge): 'met' | 'cancel' | 'wait' {
+    if (edge.parent.isPruned) return 'met'
+    const outcome = outcomeOf(edge.parent)
+    if (outcome === null) return 'wait'
+    if (!isFailure(outcome) || edge.onFailure === 'run') return 'met'
+    return edge.onFailure
+  }
+
+  // Going on with a chain
+
+  #append(
+    chain: ModelChain,
+    id: string | null,
+    priority: number,
+    position: number,
+    runAt: number,
+    group: ModelGroup | null,
+  ): ModelJob {
+    const before = chain.jobs.at(-1) ?? null
+    const job: ModelJob = {
+      id,
+      chain,
+      attempt: chain.jobs.length + 1,
+      createdAt: this.now,
+      retryOf: before,
+      status: 'QUEUED',
+      outcome: null,
+      priority,
+      position,
+      runAt,
+      group,
+      isOccupied: false,
+      isCancelRequested: false,
+      cancelledFor: null,
+    }
+    chain.jobs.push(job)
+    this.jobs.push(job)
+    return job
+  }
+
+  #appendByHand(last: ModelJob, id: string | null, byHand: boolean): 'created' | 'doomed' | 'business-key-taken' {
+    const { chain } = last
+    const holder = chain.businessKey === null ? undefined : this.#holderOf(chain.businessKey)
+    if (holder !== undefined && holder !== chain) return 'business-key-taken'
+    const unmet = chain.edges.filter(({ isMet }) => !isMet)
+    const isWaived = (edge: Edge) => byHand && outcomeOf(edge.parent) !== null
+    const doom = unmet.filter((edge) => !isWaived(edge) && this.#weigh(edge) === 'cancel').sort(byParentId)[0]
+    if (doom !== undefined) {
+      // Whoever tries that parent again brings it back.
+      last.cancelledFor = doom.parent
+      return 'doomed'
+    }
+    for (const edge of unmet) edge.isMet = isWaived(edge) || this.#weigh(edge) === 'met'
+    const group = last.group !== null && this.#takeBack(last.group, outcomeOf(chain) as ChainOutcome) ? last.group : null
+    this.#append(chain, id, last.priority, this.#lastPosition(last.priority), this.now, group)
+    return 'created'
+  }
+
+  #takeBack(group: ModelGroup, outcome: ChainOutcome): boolean {
+    if (group.finishedAt !== null) return false
+    group.settled[outcome]--
+    group.isStopped = false
+    return true
+  }
+
+  /** Behind everything that is queued or executes at this priority, and behind what this transaction put there. */
+  #lastPosition(priority: number): number {
+    const places = this.jobs.filter((job) => (job.status === 'QUEUED' || job.isOccupied) && job.priority === priority)
+    const highest = this.#lastPositions.get(priority) ?? Math.max(0, ...places.map(({ position }) => position))
+    this.#lastPositions.set(priority, highest + 100)
+    return highest + 100
+  }
+
+  // Ending a chain, and what follows
+
+  #cancelQueued(job: ModelJob, cause: ModelChain | null): void {
+    job.status = 'CANCELLED'
+    job.cancelledFor = cause
+    this.#settle(job, 'CANCELLED')
+  }
+
+  #settle(job: ModelJob, outcome: ChainOutcome): void {
+    if (job.group !== null) this.#count(job.group, outcome)
+    this.#settled.push(job.chain)
+  }
+
+  #count(group: ModelGroup, outcome: ChainOutcome): void {
+    if (group.finishedAt !== null) return
+    group.settled[outcome]++
+    const ended = Object.values(group.settled).reduce((sum, count) => sum + count, 0)
+    if (ended === group.total) {
+      group.finishedAt = this.now
+      this.stored = this.stored.filter(({ subject }) => subject !== group)
+      return
+    }
+    if (!isFailure(outcome) || group.onFailure === 'continue' || group.isStopped) return
+    group.isStopped = true
+    this.#cascades.push({ kind: group.onFailure, subject: group, cursor: 0 })
+  }
+
+  #carryOut(actor: Actor): void {
+    for (;;) {
+      for (const chain of this.#settled.splice(0)) {
+        if (this.#isAwaited(chain)) this.#cascades.push({ kind: 'settled', subject: chain, cursor: 0 })
+      }
+      const cascade = this.#cascades.shift()
+      if (cascade === undefined) return
+      const room = AT_ONCE_MAX - this.#cascaded
+      const canAct = (cascade.kind !== 'skip' || actor.isNode) && (cascade.kind !== 'revived' || actor.makesIds)
+      const mustWait = this.stored.some(({ subject }) => subject === cascade.subject)
+      if (room <= 0 || !canAct || mustWait || !this.#applyPage(cascade, room)) this.stored.push(cascade)
+    }
+  }
+
+  #isAwaited(chain: ModelChain): boolean {
+    const isStopped = lastOf(chain).group?.isStopped === true
+    return this.chains.some(
+      (child) =>
+        !child.isPruned &&
+        child.edges.some(
+          (edge) => edge.parent === chain && !edge.isMet && (!isStopped || !edge.ofGroup || child.jobs.length > 1),
+        ),
+    )
+  }
+
+  /** True: that was its last page. */
+  #applyPage(cascade: Cascade, limit: number): boolean {
+    const { subject } = cascade
+    if ('total' in subject) return this.#orderMembers(cascade, subject, limit)
+    const outcome = outcomeOf(subject)
+    if (cascade.kind === 'settled' && outcome === null) return true
+    // One for each edge: a child that named several Jobs of the chain is there more than once.
+    const children = this.chains
+      .filter((child) => !child.isPruned && child.number >= cascade.cursor)
+      .flatMap((child) => child.edges.filter(({ parent, isMet }) => parent === subject && !isMet).map(() => child))
+      .slice(0, limit)
+    for (const child of children) {
+      if (cascade.kind === 'revived') this.#revive(child, subject)
+      else this.#tell(child, subject, outcome as ChainOutcome)
+    }
+    this.#cascaded += children.length
+    cascade.cursor = (children.at(-1)?.number ?? cascade.cursor - 1) + 1
+    return children.length < limit
+  }
+
+  #tell(child: ModelChain, parent: ModelChain, outcome: ChainOutcome): void {
+    const job = lastOf(child)
+    const edges = child.edges.filter((edge) => edge.parent === parent && !edge.isMet)
+    const [first] = edges
+    if (job.status !== 'QUEUED' || first === undefined) return
+    // Members that have not started are the business of the group that was stopped.
+    if (first.ofGroup && job.attempt === 1 && job.group?.isStopped === true) return
+    if (!isFailure(outcome) || first.onFailure === 'run') for (const edge of edges) edge.isMet = true
+    else if (first.onFailure === 'cancel' || first.ofGroup) this.#cancelQueued(job, parent)
+  }
+
+  #revive(child: ModelChain, parent: ModelChain): void {
+    const last = lastOf(child)
+    if (last.status !== 'CANCELLED' || last.cancelledFor !== parent) return
+    if (this.#appendByHand(last, null, false) !== 'created') return
+    this.#cascades.push({ kind: 'revived', subject: child, cursor: 0 })
+  }
+
+  #orderMembers(cascade: Cascade, group: ModelGroup, limit: number): boolean {
+    const members = this.jobs
+      .map((job, index) => ({ job, index }))
+      .filter(({ job, index }) => job.group === group && !job.chain.isPruned && index >= cascade.cursor)
+      .slice(0, limit)
+    for (const { job } of members) {
+      if (cascade.kind === 'cancel') {
+        if (job.status === 'QUEUED') this.#cancelQueued(job, null)
+        else if (job.status === 'RUNNING') job.isCancelRequested = true
+      } else if (job.status === 'QUEUED' && job.attempt === 1) {
+        if (cascade.kind === 'stop') this.#cancelQueued(job, null)
+        else {
+          job.status = 'FINISHED'
+          job.outcome = 'SKIPPED'
+          this.#settle(job, 'SKIPPED')
+        }
+      }
+    }
+    this.#cascaded += members.length
+    cascade.cursor = (members.at(-1)?.index ?? cascade.cursor - 1) + 1
+    return members.length < limit
+  }
+}
+
+export function lastOf(chain: ModelChain): ModelJob {
+  return chain.jobs.at(-1) as ModelJob
+}
+
+export function outcomeOf(chain: ModelChain): ChainOutcome | null {
+  const last = lastOf(chain)
+  if (last.status === 'CANCELLED') return 'CANCELLED'
+  return last.status === 'FINISHED' ? last.outcome : null
+}
+
+function inOrder(a: ModelJob, b: ModelJob): number {
+  return b.priority - a.priority || a.position - b.position || a.createdAt - b.createdAt
+}
+
+function byParentId(a: Edge, b: Edge): number {
+  return a.parentId < b.parentId ? -1 : 1
+}

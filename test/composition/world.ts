@@ -1,0 +1,158 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { NOW, newId, newNode } from '../../src/store/conformance/fixtures.ts'
+import { onFaultPoint } from '../../src/store/fault-points.ts'
+import type { ClaimedJob } from '../../src/store/runs.ts'
+import type { Store } from '../../src/store/store.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+import type { Model, ModelJob } from './model.ts'
+
+interface Handle {
+  prepare(sql: string): { all(...values: unknown[]): unknown[] }
+  close(): void
+}
+
+/** The library that Pawl uses here too: two copies of SQLite in one process must not open the same file. */
+const library = Number(process.versions.node.split('.')[0]) >= 24 ? 'node:sqlite' : '@photostructure/sqlite'
+const { DatabaseSync } = (await import(library)) as { DatabaseSync: new (path: string) => Handle }
+
+const ALL = 10_000
+
+/** Members by the state of their chains, counted from the rows of the Jobs alone. */
+const RECOUNT = `
+with last as (
+  select group_id, coalesce(chain_id, job_id) as chain, max(attempt) as attempt
+  from pawl_jobs
+  where group_id is not null
+  group by 1, 2
+)
+select last.group_id as groupId, count(*) as total,
+  sum(j.status = 'QUEUED') as queued, sum(j.status = 'RUNNING') as running,
+  sum(j.status = 'FINISHED' and j.outcome = 'COMPLETED') as completed,
+  sum(j.status = 'FINISHED' and j.outcome = 'FAILED') as failed,
+  sum(j.status = 'FINISHED' and j.outcome = 'SKIPPED') as skipped,
+  sum(j.status = 'CANCELLED') as cancelled
+from last
+join pawl_jobs_readable j on j.chain_id = last.chain and j.attempt = last.attempt
+group by 1`
+
+/** A real store in a real file, and what is executing on it. */
+export class World {
+  store: Store
+  readonly claims = new Map<string, ClaimedJob>()
+  readonly nodeId: string
+  readonly #folder: string
+  readonly #reader: Handle
+
+  static async open(): Promise<World> {
+    const folder = mkdtempSync(join(tmpdir(), 'pawl-model-'))
+    const store = await openStore(folder)
+    const node = newNode()
+    await store.registerNode(node)
+    return new World(folder, store, node.nodeId)
+  }
+
+  private constructor(folder: string, store: Store, nodeId: string) {
+    this.#folder = folder
+    this.store = store
+    this.nodeId = nodeId
+    this.#reader = new DatabaseSync(join(folder, 'pawl.db'))
+  }
+
+  async reopen(): Promise<void> {
+    await this.store.close()
+    this.store = await openStore(this.#folder)
+  }
+
+  async close(): Promise<void> {
+    this.#reader.close()
+    await this.store.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  /**
+   * Does something that is one transaction. When `crashAt` is a number, the process “crashes” right before that write (0: before
+   * the commit), and another one opens the file. `crashed`: it did not come to the end of the transaction.
+   */
+  async attempt<T>(crashAt: number | null, act: () => Promise<T>): Promise<{ readonly result: T } | 'crashed'> {
+    if (crashAt === null) return { result: await act() }
+    let writes = 0
+    onFaultPoint((point) => {
+      if (point === 'store:before-commit' && crashAt === 0) throw new Error('crash')
+      if (point === 'store:statement' && ++writes === crashAt) throw new Error('crash')
+    })
+    try {
+      return { result: await act() }
+    } catch (error) {
+      expect(error).toEqual(new Error('crash'))
+      onFaultPoint(null)
+      await this.reopen()
+      return 'crashed'
+    } finally {
+      onFaultPoint(null)
+    }
+  }
+
+  /** All that can be seen of the store must be as the model says. */
+  async agreesWith(model: Model): Promise<void> {
+    const jobs = (await this.store.listJobs({ limit: ALL }, model.now)).items.toReversed()
+    const expected = model.living()
+    expect(jobs.length).toBe(expected.length)
+    jobs.forEach((job, index) => {
+      const other = expected[index] as ModelJob
+      other.id ??= job.jobId
+      const { jobId, chainId, attempt, retryOf, status, hold, outcome, priority, dependsOn, groupId } = job
+      const seen = { jobId, chainId, attempt, retryOf, status, hold, outcome, priority, dependsOn, groupId }
+      expect(seen).toEqual(describe(model, other))
+    })
+    const queue = (await this.store.listQueue(ALL, model.now)).map(({ jobId }) => jobId)
+    expect(queue).toEqual(model.queue().map(({ id }) => id))
+    expect(await this.store.hasCascades()).toBe(model.stored.length > 0)
+    await this.#groupsAgreeWith(model)
+  }
+
+  async #groupsAgreeWith(model: Model): Promise<void> {
+    const groups = (await this.store.listGroups({ limit: ALL })).items.toReversed()
+    const seen = groups.map(({ groupId, status, counts, startedAt, finishedAt, cancelRequestedAt }) => {
+      return { groupId, status, counts, startedAt, finishedAt, isCancelRequested: cancelRequestedAt !== null }
+    })
+    expect(seen).toEqual(
+      model.groups.map((group) => {
+        const { id: groupId, startedAt, finishedAt, isCancelRequested } = group
+        return { groupId, ...model.statusOf(group), startedAt, finishedAt, isCancelRequested }
+      }),
+    )
+    if (groups.length === 0) return
+    const recount = this.#reader.prepare(RECOUNT).all() as Record<string, unknown>[]
+    for (const { groupId, total, ...counts } of recount) {
+      const group = groups.find((other) => other.groupId === groupId)
+      // Of a settled group, members may have been pruned.
+      if (group?.counts.total !== total) expect(group?.finishedAt).not.toBeNull()
+      else expect({ total, ...counts }).toEqual(group?.counts)
+    }
+  }
+}
+
+function describe(model: Model, job: ModelJob): object {
+  const named = job.chain.edges.filter(({ ofGroup }) => !ofGroup).map(({ parentId }) => parentId)
+  return {
+    jobId: job.id,
+    chainId: job.chain.jobs[0]?.id,
+    attempt: job.attempt,
+    retryOf: job.retryOf?.id ?? null,
+    status: job.status,
+    hold: job.status === 'QUEUED' ? model.holdOf(job) : null,
+    outcome: job.outcome,
+    priority: job.priority,
+    dependsOn: named.sort(),
+    groupId: job.group?.id ?? null,
+  }
+}
+
+function openStore(folder: string): Promise<Store> {
+  return sqlite(join(folder, 'pawl.db'), { durability: 'process' }).open()
+}
+
+export { NOW, newId }
