@@ -27,7 +27,7 @@ export const DAY_OF_WEEK: FieldKind = {
   words: ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT'],
 }
 
-/** The numbers that one item of a list stands for: `*`, `5`, `MON`, `1-5`, each but the single value also with `/2`. */
+/** The numbers that one item of a list stands for: `*`, `5`, `MON` or `1-5`, each perhaps with a step such as `/2`. */
 export function readItem(item: string, kind: FieldKind): number[] {
   const [span = '', stepText, ...rest] = item.split('/')
   if (rest.length > 0) throw refuseItem(item, kind, 'at most one step')

@@ -4,7 +4,10 @@ import type { Timing } from './slots.ts'
 /** What happens to slots that were missed: one Job for the latest, one for each (at most 100, the latest), or none. */
 export type MissedPolicy = 'one' | 'all' | 'none'
 
-/** What happens to a slot while an earlier chain of the schedule is live. */
+/**
+ * What happens to a slot while an earlier chain of the schedule is live: its Job is made all the same, it is skipped, or one
+ * Job waits behind the live chain and further slots are skipped.
+ */
 export type OverlapPolicy = 'allow' | 'skip' | 'queue-one'
 
 /** What a schedule makes a Job from. */
@@ -59,17 +62,21 @@ export interface SkippedSlots {
   readonly reason: SkipReason
 }
 
-/** Whether a slot makes a Job, given what the schedule's earlier chains do. */
+/**
+ * Whether a slot makes a Job, given what the schedule's earlier chains do. `make-behind`: one that waits until they have
+ * settled, however they end.
+ */
 export function decideOverlap(
   overlap: OverlapPolicy,
   earlier: { readonly hasLive: boolean; readonly hasWaiting: boolean },
-): 'make' | 'skip' {
+): 'make' | 'make-behind' | 'skip' {
   switch (overlap) {
     case 'allow':
       return 'make'
     case 'skip':
       return earlier.hasLive ? 'skip' : 'make'
     case 'queue-one':
-      return earlier.hasWaiting ? 'skip' : 'make'
+      if (earlier.hasWaiting) return 'skip'
+      return earlier.hasLive ? 'make-behind' : 'make'
   }
 }

@@ -202,7 +202,7 @@ export class Executor {
       if (followUp.kind !== 'dropped') continue
       this.#parts.logger.warn(
         { jobId: work.identity.jobId, followUp: followUp.jobId },
-        'A follow-up was dropped because its key is taken; the job itself completed',
+        'A follow-up was dropped, because its key is taken, or its parent or template is gone; the job itself completed',
       )
     }
   }

@@ -63,8 +63,8 @@ export class WebhookSender implements NodePart {
   #isWoken = false
   #isFailing = false
   #hasDefaultSecret = false
-  /** Endpoints take turns; this one had the last. */
-  #lastEndpoint: string | null = null
+  /** Endpoints take turns: where the next lease begins. */
+  #after: string | null = null
   #looking: Promise<void> | null = null
   #dueTimer: Timer | null = null
   #pollTimer: Timer | null = null
@@ -136,19 +136,27 @@ export class WebhookSender implements NodePart {
 
   /** As far as there is room. Returns how long it is until something else becomes due. */
   async #sendAllDue(): Promise<number | null> {
-    const { store, clock, nodeId, concurrency = CONCURRENCY, perEndpoint = PER_ENDPOINT } = this.#parts
+    const { store, clock } = this.#parts
     const now = clock.now()
     const firstAt = await store.nextDeliveryAt(0)
     if (firstAt === null || firstAt > now) return this.#msUntil(firstAt)
+    await this.#declareDefaultSecret()
+    const until = this.#after
+    while (this.#isRunning && (await this.#takeSome(now, until)) === 'more') continue
+    return this.#msUntil(await store.nextDeliveryAt(now))
+  }
+
+  async #takeSome(now: number, until: string | null): Promise<'more' | 'enough'> {
+    const { store, nodeId, concurrency = CONCURRENCY, perEndpoint = PER_ENDPOINT } = this.#parts
     const limit = concurrency - this.#posts.size
     // The end of a post wakes us.
-    if (limit <= 0) return null
-    await this.#declareDefaultSecret()
+    if (limit <= 0) return 'enough'
     const leasedUntil = now + LEASE_MS
-    const after = this.#lastEndpoint
-    const leased = await store.leaseDeliveries({ nodeId, now, leasedUntil, limit, perEndpoint, after })
-    for (const one of leased) this.#begin(one, leasedUntil)
-    return this.#msUntil(await store.nextDeliveryAt(now))
+    const after = this.#after
+    const page = await store.leaseDeliveries({ nodeId, now, leasedUntil, limit, perEndpoint, after, until })
+    this.#after = page.after
+    for (const one of page.leased) this.#begin(one, leasedUntil)
+    return page.isCutShort ? 'more' : 'enough'
   }
 
   #msUntil(at: number | null): number | null {
@@ -167,7 +175,6 @@ export class WebhookSender implements NodePart {
     if (!this.#isRunning) return
     const { deliveryId } = leased.delivery
     const { lease } = leased
-    this.#lastEndpoint = leased.endpoint
     const underWay = this.#posts.get(deliveryId)
     if (underWay !== undefined) {
       // It is being sent already, and is not sent a second time: the answer that comes counts for this lease.

@@ -1,3 +1,4 @@
+import { PawlError } from '../domain/errors.ts'
 import { invalid } from '../domain/options.ts'
 import { atIndex } from '../operations/at-index.ts'
 import type { ListedRequest } from '../operations/enqueue-jobs.ts'
@@ -46,5 +47,20 @@ export function graphToItems(
     if (dependsOn === undefined || !Array.isArray(dependsOn)) return { ...item, ref: name }
     const named = (dependsOn as readonly string[]).map((id) => (Object.hasOwn(graph, id) ? `#${id}` : id))
     return { ...item, dependsOn: named, ref: name }
+  })
+}
+
+/** An error about a Job of a list, said of the graph that the list was made from. */
+export function nameInGraph(error: unknown, items: readonly { readonly ref?: string }[]): unknown {
+  if (!(error instanceof PawlError)) return error
+  const { index } = error.details
+  if (typeof index !== 'number') return error
+  const name = items[index]?.ref ?? String(index)
+  const message = error.message.replace(`Job ${index} of the list`, `Job \`${name}\` of the graph`)
+  const path = error.path?.replace(`jobs.${index}`, name)
+  return new PawlError(error.code, message, {
+    details: { ...error.details, name },
+    cause: error,
+    ...(path === undefined ? {} : { path }),
   })
 }

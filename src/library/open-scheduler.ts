@@ -25,7 +25,8 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     )
     const newId = createIdSource(clock, options.random)
     const types = new KnownTypes(store, checked.types.values(), clock)
-    const scheduler = new Scheduler({ store, clock, newId, types }, checked)
+    const { webhookGuard } = checked
+    const scheduler = new Scheduler({ store, clock, newId, types, webhookGuard }, checked)
     if (checked.handleSignals) closeOnSignals(scheduler, checked.logger)
     return scheduler
   } catch (error) {

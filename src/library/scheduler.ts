@@ -34,7 +34,7 @@ import { composeBackground } from './background.ts'
 import { Groups } from './groups.ts'
 import { AcceptedJob, type JobHandle, type Settled, toSettled } from './job-handle.ts'
 import { type AnyJobType, type InputOf, type ResultOf, typeName } from './job-type.ts'
-import { type EnqueueItem, type GraphItem, graphToItems, type HandleOf, readItems } from './listed-jobs.ts'
+import { type EnqueueItem, type GraphItem, graphToItems, type HandleOf, nameInGraph, readItems } from './listed-jobs.ts'
 import type { CheckedOptions } from './scheduler-options.ts'
 import { Schedules } from './schedules.ts'
 import { Templates } from './templates.ts'
@@ -104,7 +104,7 @@ export class Scheduler {
       handle: (item) => this.#handle(item),
       wait: (groupId) => this.#groupSettlements.wait(groupId),
     })
-    this.webhooks = new Webhooks(context, options.webhookGuard, call)
+    this.webhooks = new Webhooks(context, context.webhookGuard, call)
     const nodeId = newId()
     this.#node = new SchedulerNode({
       store,
@@ -163,8 +163,12 @@ export class Scheduler {
   ): Promise<{ -readonly [Name in keyof Types]: HandleOf<Types[Name]> }> {
     this.#refuseClosed()
     const items = graphToItems(graph as Readonly<Record<string, GraphItem<AnyJobType | string>>>)
-    const accepted = await enqueueJobs(this.#context, readItems(items, this.#context.clock.now()))
-    return Object.fromEntries(accepted.map((item, index) => [items[index]?.ref, this.#handle(item)])) as never
+    try {
+      const accepted = await enqueueJobs(this.#context, readItems(items, this.#context.clock.now()))
+      return Object.fromEntries(accepted.map((item, index) => [items[index]?.ref, this.#handle(item)])) as never
+    } catch (error) {
+      throw nameInGraph(error, items)
+    }
   }
 
   /** Accepts one Job of a template: `overrides` over its default params, key by key at the top. */

@@ -1,6 +1,7 @@
 import type { AcceptedType } from '../engine/enqueue.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
+import type { AddressGuard } from '../platform/webhook-address.ts'
 import type { Store } from '../store/store.ts'
 
 /** What every operation works on. A door makes one and hands it to the operations it calls. */
@@ -9,6 +10,8 @@ export interface OperationContext {
   readonly clock: Clock
   readonly newId: IdSource
   readonly types: TypeDirectory
+  /** Which addresses webhooks may call. */
+  readonly webhookGuard: AddressGuard
 }
 
 /** The types that are known on this store, also those that only other processes handle. */

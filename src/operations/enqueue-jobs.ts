@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { PawlError } from '../domain/errors.ts'
 import { invalid } from '../domain/options.ts'
 import { type EnqueueRequest, prepareJob } from '../engine/enqueue.ts'
@@ -77,9 +78,21 @@ function prepare(
   request: EnqueueRequest,
   jobId = context.newId(),
 ): NewJob | Promise<NewJob> {
+  if (request.webhookUrl !== null) refusePrivateAddress(context, request.webhookUrl)
   const type = context.types.get(request.type)
   if (type instanceof Promise) return type.then((known) => prepareJob(request, known, jobId))
   return prepareJob(request, type, jobId)
+}
+
+/** A name is looked up and checked when it is called; an address that is written out can be refused now. */
+function refusePrivateAddress(context: OperationContext, url: string): void {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) === 0 || context.webhookGuard.allows(host)) return
+  throw new PawlError(
+    'webhook_url_refused',
+    `Webhooks may not call the address ${host}, because it is not public. List it in openScheduler({ webhooks: { allowPrivate: ['${host}'] } }) if they should.`,
+    { path: 'webhookUrl', details: { host } },
+  )
 }
 
 export function accepted(result: EnqueueResult, requests: readonly EnqueueRequest[]): readonly EnqueuedItem[] {
@@ -94,7 +107,15 @@ function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): Pawl
     case 'parent-not-found':
       return new PawlError(
         'parent_not_found',
-        `It depends on job ${conflict.jobId}, which does not exist. It never did, or it was pruned.`,
+        conflict.jobId.startsWith('#')
+          ? `It depends on \`${conflict.jobId}\`, but local names mean jobs of the same list: use enqueueMany or enqueueGraph.`
+          : `It depends on job ${conflict.jobId}, which does not exist. It never did, or it was pruned.`,
+        { path: 'dependsOn', details },
+      )
+    case 'dependency-cycle':
+      return new PawlError(
+        'dependency_cycle',
+        `It would wait for itself: idempotency keys of the list mean the same job ${conflict.jobId}.`,
         { path: 'dependsOn', details },
       )
     case 'template-not-usable':

@@ -98,10 +98,13 @@ export function readScheduleOptions(options: ScheduleOptions, now: number): Sche
 export function readScheduleChange(options: ScheduleChange, current: Schedule, now: number): ScheduleDefinition {
   refuseUnknownKeys(options, [...SCHEDULE_KEYS, 'revision'], '')
   refuseEmptyChange(options, SCHEDULE_KEYS)
+  const target = readTarget(options) ?? current.target
   return {
     ...current,
     ...(options.name !== undefined && { name: readName(options.name) }),
-    target: readTarget(options) ?? current.target,
+    target,
+    // Overrides of a template are no params of a type, nor the reverse.
+    ...(target.kind !== current.target.kind && { paramOverrides: target.kind === 'type' ? {} : null }),
     timing: readNewTiming(options, current.timing, now),
     ...readGiven(options),
   }

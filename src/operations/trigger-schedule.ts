@@ -55,6 +55,7 @@ function refusal({ scheduleId, businessKey }: Schedule, conflict: EnqueueConflic
       )
     case 'idempotency-key-reused':
     case 'parent-not-found':
+    case 'dependency-cycle':
       return assert(false, `a Job of a schedule met ${conflict.kind}`) as never
   }
 }

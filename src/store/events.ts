@@ -27,6 +27,8 @@ export interface Transition {
   readonly reason: FailureReason | null
   readonly attempt: number
   readonly at: number
+  /** Only of `schedule.triggered`. */
+  readonly scheduleId?: string
   /** Only of `run.progress`. */
   readonly progress?: number
   readonly message?: string | null

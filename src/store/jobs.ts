@@ -43,6 +43,8 @@ export type EnqueueConflict =
   | { readonly kind: 'business-key-taken'; readonly index: number; readonly jobId: string }
   /** It names a parent that is neither in the store nor in the list. */
   | { readonly kind: 'parent-not-found'; readonly index: number; readonly jobId: string }
+  /** By way of idempotency keys that mean the same Job, it would wait for itself. */
+  | { readonly kind: 'dependency-cycle'; readonly index: number; readonly jobId: string }
   /** Its template was archived, or there never was one. */
   | { readonly kind: 'template-not-usable'; readonly index: number; readonly templateId: string }
 

@@ -9,14 +9,32 @@ export type SigningSecrets = readonly [string, ...string[]]
 /** A delivery that this node is to send, with all that its message is made of. */
 export interface LeasedDelivery {
   readonly delivery: Delivery
-  /** Whom it goes to, as far as deliveries wait for each other: the webhook, or the origin of the Job's URL. */
-  readonly endpoint: string
   readonly url: string
   readonly secrets: SigningSecrets
   readonly job: Job
   readonly run: Run | null
   /** How the store finds its row again, and knows that nobody else has taken it meanwhile. */
   readonly lease: string
+}
+
+export interface LeaseRequest {
+  readonly nodeId: string
+  readonly now: number
+  readonly leasedUntil: number
+  readonly limit: number
+  /** Of one endpoint: a webhook, or the origin of the URLs of Jobs. */
+  readonly perEndpoint: number
+  /** `after` of the answer before, so that endpoints take turns. Null: from the first. */
+  readonly after: string | null
+  /** Where the round closes: `after` of its first call, also for those that go on where one was cut short. */
+  readonly until: string | null
+}
+
+export interface LeasePage {
+  readonly leased: readonly LeasedDelivery[]
+  readonly after: string | null
+  /** There were too many endpoints for one call; the next goes on behind, until the round closes. */
+  readonly isCutShort: boolean
 }
 
 /** What came of one attempt. */
@@ -99,18 +117,9 @@ export interface WebhookStore {
    * delays no other. A lease that is over, or whose node is gone, counts for nothing. Disabled webhooks wait, and so do
    * the URLs of Jobs while no default secret is declared.
    *
-   * Each endpoint gives its oldest; all give one before any gives another. Endpoints take turns, beginning after `after`,
-   * and the answer is in the order of their turns: its last endpoint is where the next call begins.
+   * Each endpoint gives its oldest; all give one before any gives another. They take turns, beginning after `after`.
    */
-  leaseDeliveries(request: {
-    readonly nodeId: string
-    readonly now: number
-    readonly leasedUntil: number
-    readonly limit: number
-    readonly perEndpoint: number
-    /** Null: from the first. */
-    readonly after: string | null
-  }): Promise<readonly LeasedDelivery[]>
+  leaseDeliveries(request: LeaseRequest): Promise<LeasePage>
 
   /** Records attempts. `late`: the lease was over and somebody else has it; nothing was changed. */
   recordDeliveryAttempts(attempts: readonly DeliveryAttempt[]): Promise<readonly ('recorded' | 'late')[]>

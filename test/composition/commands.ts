@@ -408,10 +408,21 @@ export function steps(): fc.Arbitrary<fc.AsyncCommand<Model, World>>[] {
     idempotencyKey: fc.integer({ min: 0, max: 9 }).map((number) => (number === 9 ? 'x' : null)),
   })
   const wishes = fc.array(wish, { minLength: 1, maxLength: 5 })
-  const ending = fc.constantFrom<Ending>('COMPLETED', 'COMPLETED', 'FAILED', 'FAILED', 'RETRIED', 'SKIPPED', 'CANCELLED')
+  const ending = fc.constantFrom<Ending>(
+    'COMPLETED',
+    'COMPLETED',
+    'FAILED',
+    'FAILED',
+    'RETRIED',
+    'SKIPPED',
+    'CANCELLED',
+  )
   const often = (arbitrary: fc.Arbitrary<Step>, times: number) => Array.from({ length: times }, () => arbitrary)
   return [
-    ...often(fc.tuple(wishes, fc.boolean(), crashAt).map((given) => new Enqueue(...given)), 3),
+    ...often(
+      fc.tuple(wishes, fc.boolean(), crashAt).map((given) => new Enqueue(...given)),
+      3,
+    ),
     ...often(
       fc
         .tuple(
@@ -423,16 +434,28 @@ export function steps(): fc.Arbitrary<fc.AsyncCommand<Model, World>>[] {
         .map((given) => new CreateGroup(...given)),
       2,
     ),
-    ...often(fc.tuple(fc.integer({ min: 1, max: 4 }), crashAt).map((given) => new Claim(...given)), 4),
+    ...often(
+      fc.tuple(fc.integer({ min: 1, max: 4 }), crashAt).map((given) => new Claim(...given)),
+      4,
+    ),
     ...often(
       fc
         .tuple(target, ending, fc.constantFrom(true, true, true, false), fc.constantFrom(0, 20), crashAt)
         .map((given) => new Finish(...given)),
       5,
     ),
-    ...often(fc.tuple(target, mode, crashAt).map((given) => new Cancel(...given)), 2),
-    ...often(fc.tuple(target, fc.boolean(), crashAt).map((given) => new Retry(...given)), 3),
-    ...often(fc.tuple(fc.integer({ min: 1, max: 60 }), crashAt).map((given) => new ApplyCascade(...given)), 2),
+    ...often(
+      fc.tuple(target, mode, crashAt).map((given) => new Cancel(...given)),
+      2,
+    ),
+    ...often(
+      fc.tuple(target, fc.boolean(), crashAt).map((given) => new Retry(...given)),
+      3,
+    ),
+    ...often(
+      fc.tuple(fc.integer({ min: 1, max: 60 }), crashAt).map((given) => new ApplyCascade(...given)),
+      2,
+    ),
     fc.tuple(target, crashAt).map((given) => new Release(...given)),
     fc.tuple(target, fc.constantFrom(0, 5), crashAt).map((given) => new Reprioritise(...given)),
     fc.tuple(target, mode, crashAt).map((given) => new CancelGroup(...given)),

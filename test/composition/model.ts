@@ -136,12 +136,7 @@ export class Model {
     return { kind: 'enqueued', items }
   }
 
-  createGroup(
-    id: string,
-    mode: GroupMode,
-    onFailure: OnMemberFailure,
-    requests: readonly Request[],
-  ): EnqueueResult {
+  createGroup(id: string, mode: GroupMode, onFailure: OnMemberFailure, requests: readonly Request[]): EnqueueResult {
     const settled = { COMPLETED: 0, FAILED: 0, SKIPPED: 0, CANCELLED: 0 }
     const flags = { isStopped: false, isCancelRequested: false, startedAt: null, finishedAt: null }
     return this.enqueue(requests, { id, mode, onFailure, total: requests.length, settled, ...flags })
@@ -238,7 +233,10 @@ export class Model {
     if (cascade === undefined) return 'idle'
     const actor = { isNode: true, makesIds: true }
     if (this.#applyPage(cascade, limit)) this.stored = this.stored.filter((other) => other !== cascade)
-    else if (this.stored.includes(cascade) && this.stored.slice(1).every(({ subject }) => subject !== cascade.subject)) {
+    else if (
+      this.stored.includes(cascade) &&
+      this.stored.slice(1).every(({ subject }) => subject !== cascade.subject)
+    ) {
       this.stored.push(this.stored.shift() as Cascade)
     }
     this.#carryOut(actor)
@@ -262,8 +260,7 @@ export class Model {
       if (group !== null && group.finishedAt === null) continue
       if (this.stored.some(({ subject }) => subject === chain)) continue
       const hasLiveChild = this.chains.some(
-        (child) =>
-          !child.isPruned && outcomeOf(child) === null && child.edges.some(({ parent }) => parent === chain),
+        (child) => !child.isPruned && outcomeOf(child) === null && child.edges.some(({ parent }) => parent === chain),
       )
       if (!hasLiveChild) chain.isPruned = true
     }
@@ -427,14 +424,15 @@ export class Model {
     if (holder !== undefined && holder !== chain) return 'business-key-taken'
     const unmet = chain.edges.filter(({ isMet }) => !isMet)
     const isWaived = (edge: Edge) => byHand && outcomeOf(edge.parent) !== null
-    const doom = unmet.filter((edge) => !isWaived(edge) && this.#weigh(edge) === 'cancel').sort(byParentId)[0]
+    const doom = unmet.find((edge) => !isWaived(edge) && this.#weigh(edge) === 'cancel')
     if (doom !== undefined) {
       // Whoever tries that parent again brings it back.
       last.cancelledFor = doom.parent
       return 'doomed'
     }
     for (const edge of unmet) edge.isMet = isWaived(edge) || this.#weigh(edge) === 'met'
-    const group = last.group !== null && this.#takeBack(last.group, outcomeOf(chain) as ChainOutcome) ? last.group : null
+    const group =
+      last.group !== null && this.#takeBack(last.group, outcomeOf(chain) as ChainOutcome) ? last.group : null
     this.#append(chain, id, last.priority, this.#lastPosition(last.priority), this.now, group)
     return 'created'
   }
@@ -580,8 +578,4 @@ export function outcomeOf(chain: ModelChain): ChainOutcome | null {
 
 function inOrder(a: ModelJob, b: ModelJob): number {
   return b.priority - a.priority || a.position - b.position || a.createdAt - b.createdAt
-}
-
-function byParentId(a: Edge, b: Edge): number {
-  return a.parentId < b.parentId ? -1 : 1
 }

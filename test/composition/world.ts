@@ -2,21 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { NOW, newId, newNode } from '../../src/store/conformance/fixtures.ts'
+import { newNode } from '../../src/store/conformance/fixtures.ts'
 import { onFaultPoint } from '../../src/store/fault-points.ts'
 import type { ClaimedJob } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { DatabaseSync, type Handle } from './counting-driver.ts'
 import type { Model, ModelJob } from './model.ts'
-
-interface Handle {
-  prepare(sql: string): { all(...values: unknown[]): unknown[] }
-  close(): void
-}
-
-/** The library that Pawl uses here too: two copies of SQLite in one process must not open the same file. */
-const library = Number(process.versions.node.split('.')[0]) >= 24 ? 'node:sqlite' : '@photostructure/sqlite'
-const { DatabaseSync } = (await import(library)) as { DatabaseSync: new (path: string) => Handle }
 
 const ALL = 10_000
 
@@ -146,7 +138,7 @@ function describe(model: Model, job: ModelJob): object {
     hold: job.status === 'QUEUED' ? model.holdOf(job) : null,
     outcome: job.outcome,
     priority: job.priority,
-    dependsOn: named.sort(),
+    dependsOn: named,
     groupId: job.group?.id ?? null,
   }
 }
@@ -154,5 +146,3 @@ function describe(model: Model, job: ModelJob): object {
 function openStore(folder: string): Promise<Store> {
   return sqlite(join(folder, 'pawl.db'), { durability: 'process' }).open()
 }
-
-export { NOW, newId }

@@ -12,7 +12,7 @@ import { aimedAt, EXPRESSIONS, expressions } from './cron-oracle-expressions.ts'
 // - Of an expression with many slots the short form compares the 20 before the change and the 20 after.
 const isFull = process.env['PAWL_CRON_ORACLE'] === 'full'
 const SLOTS_COMPARED_MAX = isFull ? 4_000 : 40
-const TIMEOUT_MS = isFull ? 3_600_000 : 120_000
+const TIMEOUT_MS = isFull ? 3_600_000 : 300_000
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -94,11 +94,11 @@ test.for([
   }
 })
 
-// The first Job of each fails, and its retry waits for an hour: the chain is live, but nothing of it waits for its turn.
+// The first Job of each fails, and its retry waits for an hour: the chain is live, but it has had its turn.
 test.for([
   { overlap: 'allow', fire: [1, 2, 3] },
   { overlap: 'skip', fire: [1] },
-  { overlap: 'queue-one', fire: [1, 2, 3] },
+  { overlap: 'queue-one', fire: [1, 2] },
 ] as const)('overlap: $overlap while an earlier Job waits for its retry', async ({ overlap, fire }) => {
   const failing = defineJob({
     type: 'failing',
@@ -111,6 +111,24 @@ test.for([
   const schedule = await stage.schedules.create({ ...minutely, type: failing, overlap })
   await stage.advance(3 * MINUTE)
   expect(await slotsOf(stage.scheduler, schedule)).toEqual(fire.map((minute) => minute * MINUTE))
+})
+
+test('with queue-one, the Job of the next slot waits until the one before it has settled, however it ends', async () => {
+  const failing = defineJob({
+    type: 'failing',
+    retry: { maxRetries: 1, backoff: { kind: 'fixed', delayMs: 90 * SECOND } },
+    run: () => {
+      throw new Error('no')
+    },
+  })
+  await using stage = await openStage({ jobs: [failing], concurrency: 2 })
+  const schedule = await stage.schedules.create({ ...minutely, type: failing, overlap: 'queue-one' })
+  await stage.advance(2 * MINUTE)
+  const [, second] = (await jobsOf(stage.scheduler, schedule)).filter(({ attempt }) => attempt === 1)
+  expect(second).toMatchObject({ slotAt: START + 2 * MINUTE, status: 'QUEUED', hold: 'dependencies' })
+  await stage.advance(30 * SECOND)
+  const startedAt = (await stage.scheduler.getJob(second?.jobId ?? '')).startedAt
+  expect(startedAt).toBe(START + 2.5 * MINUTE)
 })
 
 test('a Job that was triggered by hand counts as an earlier one', async () => {

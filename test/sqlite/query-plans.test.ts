@@ -396,7 +396,8 @@ function isHarmlessScan(sql: string, step: string): boolean {
   // The first row in the order of the key, whichever it is.
   if (/^select [^()]* from \w+( order by \w+)? limit 1$/.test(sql)) return true
   // The oldest so many of those that have ended: it passes over those that wait or run, which are few.
-  if (/from pawl_reservations where ended_at is not null order by reservation_seq limit \?/.test(sql)) return true
+  if (/from pawl_reservations where ended_at is not null and .* order by reservation_seq limit \?/.test(sql))
+    return true
   // A page of a list walks an index, or the table, in the order in which it is shown, and stops when it is full.
   return lists.has(originalOf(sql)) && sql.endsWith('limit ?')
 }
@@ -427,9 +428,9 @@ function originalOf(line: string): string {
   return originals.get(line) ?? line
 }
 
-/** Sorting as many rows as bodies execute, or as one chain has, is no sorting of the queue. */
+/** Sorting as many rows as bodies execute, or as one chain has Jobs or parents, is no sorting of the queue. */
 function isSmallSort(sql: string): boolean {
-  return /from pawl_occupancies\b/.test(sql)
+  return /from pawl_occupancies\b/.test(sql) || /from pawl_dependencies where child_seq = \?/.test(sql)
 }
 
 /** The table that a plan calls by this name. */

@@ -68,7 +68,7 @@ test('a database of version 1 is upgraded when it is opened; its history stays, 
   await stage.runUntilIdle()
   expect(executed).toEqual([{ n: 2 }])
   expect(await scheduler.getJob('ended')).toMatchObject({ status: 'FINISHED', outcome: 'COMPLETED', dependsOn: [] })
-  expect(await child.get()).toMatchObject({ status: 'QUEUED', hold: 'dependencies', dependsOn: ['delayed', 'ended'] })
+  expect(await child.get()).toMatchObject({ status: 'QUEUED', hold: 'dependencies', dependsOn: ['ended', 'delayed'] })
 
   await stage.advance('1m')
   expect(executed).toEqual([{ n: 2 }, { n: 3 }, { n: 4 }])

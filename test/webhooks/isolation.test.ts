@@ -102,15 +102,26 @@ async function leaseBeside(backlog: number): Promise<{ leased: string[]; stateme
       select 'dead-' || i, webhook_seq, 1, 'job.settled', 0, 'PENDING', webhook_id, 0, 0
       from n, pawl_webhooks where webhook_id = '${dead}'`),
   )
-  const lease = () => {
+  const lease = async () => {
     const now = stage.clock.now()
-    const request = { nodeId: stage.nodeId, now, leasedUntil: now + 1_000, limit: 16, perEndpoint: 4, after: null }
-    return stage.store.leaseDeliveries(request)
+    const request = {
+      nodeId: stage.nodeId,
+      now,
+      leasedUntil: now + 1_000,
+      limit: 16,
+      perEndpoint: 4,
+      after: null,
+      until: null,
+    }
+    return (await stage.store.leaseDeliveries(request)).leased
   }
   // Both have all they may have at once, and only one of them ends.
   const first = await lease()
-  expect(first.map(({ endpoint }) => endpoint === dead)).toEqual([...Array(4).fill(true), ...Array(4).fill(false)])
-  const ended = first.filter(({ endpoint }) => endpoint === living)
+  expect(first.map(({ delivery }) => delivery.webhookId === dead)).toEqual([
+    ...Array(4).fill(true),
+    ...Array(4).fill(false),
+  ])
+  const ended = first.filter(({ delivery }) => delivery.webhookId === living)
   await stage.store.recordDeliveryAttempts(ended.map((one) => delivered(one, stage.clock.now())))
   await stage.complete(4)
   recording.executed.clear()
@@ -125,7 +136,7 @@ async function leaseBeside(backlog: number): Promise<{ leased: string[]; stateme
     ),
   )
   return {
-    leased: leased.map(({ endpoint }) => (endpoint === living ? 'living' : 'dead')),
+    leased: leased.map(({ delivery }) => (delivery.webhookId === living ? 'living' : 'dead')),
     statements: executed.map(([sql]) => sql),
     plans: [...new Set(plans)],
   }

@@ -32,6 +32,13 @@ test('a private address is refused by a change too, and what was saved stays', a
   expect(await webhooks.get(webhook.webhookId)).toEqual(webhook)
 })
 
+test("a private address is refused as a job's own url, and nothing is enqueued", async () => {
+  await using stage = await openStage({ webhooks: {} })
+  const refusal = await refusalOf(stage.scheduler.enqueue(write, null, { webhookUrl: 'http://10.0.0.1/hook' }))
+  expect(refusal.code).toBe('webhook_url_refused')
+  expect((await stage.scheduler.listJobs()).items).toEqual([])
+})
+
 test.for([
   { options: { url: URL, events: [] }, path: 'events' },
   { options: { url: URL, events: ['job.started'] }, path: 'events.0' },

@@ -81,8 +81,16 @@ test('a sender that stops ends posts that do not end, and gives them back', asyn
   const other = newNode()
   await stage.store.registerNode(other)
   const now = stage.clock.now()
-  const request = { nodeId: other.nodeId, now, leasedUntil: now + 1, limit: 9, perEndpoint: 9, after: null }
-  expect(await stage.store.leaseDeliveries(request)).toHaveLength(3)
+  const request = {
+    nodeId: other.nodeId,
+    now,
+    leasedUntil: now + 1,
+    limit: 9,
+    perEndpoint: 9,
+    after: null,
+    until: null,
+  }
+  expect((await stage.store.leaseDeliveries(request)).leased).toHaveLength(3)
 })
 
 test('a stopped sender sends nothing, and one that is started again goes on', async () => {

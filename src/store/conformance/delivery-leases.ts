@@ -11,6 +11,7 @@ import {
   LEASE_MS,
   lease,
   leaseOne,
+  leasePage,
   record,
   refused,
   SECRET,
@@ -101,21 +102,38 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
     test(`endpoints with ${each} deliveries each take turns, beginning after the one that was last`, async (stage) => {
       const webhooks = [await subscribe(stage), await subscribe(stage), await subscribe(stage)]
       await complete(stage, each)
-      const seen: string[] = []
+      const seen: (string | null)[] = []
+      let after: string | null = null
       for (let turn = 0; turn < 6; turn++) {
-        const { endpoint, delivery } = await leaseOne(stage, { limit: 1, after: seen.at(-1) ?? null })
-        assert.ok(webhooks.some(({ webhookId }) => webhookId === delivery.webhookId))
-        seen.push(endpoint)
+        const page = await leasePage(stage, { limit: 1, after })
+        seen.push(...page.leased.map(({ delivery }) => delivery.webhookId))
+        after = page.after
       }
-      assert.equal(new Set(seen.slice(0, 3)).size, 3)
+      assertSame(seen.slice(0, 3).toSorted(), webhooks.map(({ webhookId }) => webhookId).toSorted())
       assertSame(seen.slice(3), seen.slice(0, 3))
-      const leased = await lease(stage, { limit: 2, after: seen[1] as string })
+      const two = await lease(stage, { limit: 2, after })
       assertSame(
-        leased.map(({ endpoint }) => endpoint),
-        [seen[2], seen[0]],
+        two.map(({ delivery }) => delivery.webhookId),
+        seen.slice(0, 2),
       )
     })
   }
+
+  test('a round closes, and comes by all endpoints, however many calls it takes', async (stage) => {
+    await stage.store.declareDefaultSecret(SECRET)
+    const full = await subscribe(stage)
+    await complete(stage, 80)
+    const jobs = Array.from({ length: 1_100 }, (_, n) => newJob({ webhookUrl: `https://n${n}.example.com/` }))
+    await stage.enqueue(jobs)
+    for (const { jobId } of jobs) await stage.cancel(jobId)
+    const middle = 'https://n5.example.com'
+    for (const until of [null, middle, full.webhookId]) {
+      const leased = await leaseRound(stage, until)
+      assert.equal(new Set(leased).size, 1_100 + 1)
+      assertSame(await leaseRound(stage, until), [])
+      await stage.store.releaseDeliveries(stage.nodeId, NOW)
+    }
+  })
 
   test('any number of deliveries that wait for one endpoint hides no other', async (stage) => {
     const dead = await subscribe(stage)
@@ -306,6 +324,19 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
     await record(stage, attemptOf(leased, refused({ kind: 'again', at: NOW + HOUR })))
     assert.equal(await store.nextDeliveryAt(NOW + SECOND), NOW + HOUR)
   })
+}
+
+/** One of each endpoint, 300 at a time. */
+async function leaseRound(stage: Stage, until: string | null): Promise<string[]> {
+  const leased: string[] = []
+  let after = until
+  for (let call = 0; call < 20; call++) {
+    const page = await leasePage(stage, { limit: 300, perEndpoint: 1, now: NOW + 2 * SECOND, after, until })
+    leased.push(...page.leased.map(({ delivery, url }) => delivery.webhookId ?? url))
+    if (page.leased.length < 300 && !page.isCutShort) return leased
+    after = page.after
+  }
+  throw new Error('The round did not close.')
 }
 
 function idsOf(leased: Awaited<ReturnType<typeof lease>>): string[] {

@@ -145,6 +145,12 @@ export function testDependencies({ test, testShared, testTransaction }: Kit): vo
     await startsLater(stage, childId)
   })
 
+  test('the parents of a Job read in the order in which they were named', async (stage) => {
+    const [one, two, three] = await stage.enqueue([newJob(), newJob(), newJob()])
+    const [childId] = await stage.enqueue([childOf([two, three, one])])
+    assertSame((await stage.job(childId)).dependsOn, [two, three, one])
+  })
+
   test('each parent is met once, and the last one releases the Job', async (stage) => {
     const [one, two, three] = [await stage.start(), await stage.start(), await stage.start()]
     const [childId] = await stage.enqueue([childOf([one, two, three].map(({ claim }) => claim.jobId))])
@@ -225,6 +231,17 @@ export function testDependencies({ test, testShared, testTransaction }: Kit): vo
     // The other id was never stored, so nobody could follow it.
     assertSame((await stage.job(child.jobId)).dependsOn, [first.claim.jobId])
     assertSame([...(await stage.store.findParentResults(child.jobId)).keys()], [first.claim.jobId])
+  })
+
+  test('a list may depend on a Job that has the idempotency key of another one of the list', async (stage) => {
+    const idempotency = { key: 'k', fingerprint: 'f' }
+    const [first, repeated] = [newJob({ idempotency }), newJob({ idempotency })]
+    const child = childOf([repeated])
+    const result = await stage.store.enqueueJobs([first, repeated, child], NOW)
+    assert.equal(result.kind, 'enqueued')
+    assertSame((await stage.job(child.jobId)).dependsOn, [first.jobId])
+    await settle(stage, await startsLater(stage, first.jobId), 'COMPLETED')
+    await startsLater(stage, child.jobId)
   })
 
   test('the results of the parents are found under the ids by which they were named', async (stage) => {

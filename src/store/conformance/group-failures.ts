@@ -216,13 +216,26 @@ export function testGroupFailures({ test }: Kit): void {
       assert.notEqual((await groupOf(stage, groupId)).finishedAt, null)
     }
   })
+
+  test('nor does one that left its settled group together with the one before it', async (stage) => {
+    const members = newJobs(2)
+    await createGroup(stage, members, { mode: 'sequential' })
+    const [first, second] = idsOf(members) as [string, string]
+    await settle(stage, await startsLater(stage, first), 'FAILED')
+    const firstAgain = await retried(stage, first)
+    await retried(stage, second)
+    await settle(stage, await startsLater(stage, firstAgain), 'FAILED')
+    await completeAll(stage)
+    assert.notEqual((await lastOf(stage, second)).status, 'QUEUED')
+  })
 }
 
 const ROUNDS_MAX = 10
 
-/** Completes whatever can start, until nothing can. */
+/** Carries out what is ordered and completes whatever can start, until nothing can. */
 async function completeAll(stage: Stage): Promise<void> {
   for (let round = 0; round < ROUNDS_MAX; round++) {
+    await applyAll(stage)
     const claimed = await stage.claim({ now: LATER })
     if (claimed.length === 0) return
     for (const job of claimed) await settle(stage, job, 'COMPLETED')

@@ -253,7 +253,7 @@ export function testSlots({ test, testShared }: Kit): void {
     const queue = await other.store.listQueue(100, NOW + HOUR)
     assertSame(queue.map(({ jobId }) => jobId).toSorted(), fired.flatMap(({ jobIds }) => jobIds).toSorted())
     assertSame(
-      queue.map(({ scheduleId }) => scheduleId).toSorted(),
+      queue.map(({ scheduleId }) => scheduleId ?? '').toSorted(),
       schedules.map(({ scheduleId }) => scheduleId).toSorted(),
     )
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Delivery, Webhook } from '../../domain/webhook.ts'
-import type { DeliveryAttempt, DeliveryFilter, LeasedDelivery } from '../webhooks.ts'
+import type { DeliveryAttempt, DeliveryFilter, LeasedDelivery, LeasePage, LeaseRequest } from '../webhooks.ts'
 import { NOW, newId, SECOND } from './fixtures.ts'
 import type { Stage } from './stage.ts'
 
@@ -8,8 +8,6 @@ export const SECRET = 'whsec_bGVtb24='
 
 /** A lease of the tests lasts so long. */
 export const LEASE_MS = 40 * SECOND
-
-type LeaseRequest = Parameters<Stage['store']['leaseDeliveries']>[0]
 
 export function newWebhook(overrides: Partial<Webhook> = {}): Webhook {
   return {
@@ -34,8 +32,13 @@ export async function subscribe(stage: Stage, overrides: Partial<Webhook> = {}):
   return webhook
 }
 
-export function lease(stage: Stage, request: Partial<LeaseRequest> = {}): Promise<readonly LeasedDelivery[]> {
-  const { now = NOW + SECOND } = request
+/** All that can be leased, unless told otherwise. */
+export async function lease(stage: Stage, request: Partial<LeaseRequest> = {}): Promise<readonly LeasedDelivery[]> {
+  return (await leasePage(stage, request)).leased
+}
+
+export function leasePage(stage: Stage, request: Partial<LeaseRequest> = {}): Promise<LeasePage> {
+  const { now = NOW + SECOND, after = null } = request
   const { nodeId } = stage
   return stage.store.leaseDeliveries({
     nodeId,
@@ -43,7 +46,8 @@ export function lease(stage: Stage, request: Partial<LeaseRequest> = {}): Promis
     leasedUntil: now + LEASE_MS,
     limit: 100,
     perEndpoint: 10,
-    after: null,
+    after,
+    until: after,
     ...request,
   })
 }

@@ -192,7 +192,7 @@ export abstract class SqliteTriggers
     return this.write((transaction) => hooks.rotateDefaultSecret(transaction, secret, previousUntil))
   }
 
-  leaseDeliveries(request: Parameters<Store['leaseDeliveries']>[0]): Promise<readonly webhooks.LeasedDelivery[]> {
+  leaseDeliveries(request: webhooks.LeaseRequest): Promise<webhooks.LeasePage> {
     return this.write((transaction) => deliver.leaseDeliveries(transaction, request))
   }
 

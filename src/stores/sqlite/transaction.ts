@@ -72,8 +72,11 @@ export class Transaction {
   readonly transitionSeqs: number[] = []
   /** What else it changes that somebody may wait for. */
   readonly stirs = new Set<Stir>()
-  /** Chains that have settled in this transaction; what follows for their dependents is still to be done. */
-  settled: { readonly chainId: string; readonly chainSeq: number; readonly hasFailed: boolean }[] = []
+  /**
+   * Chains that have settled in this transaction; what follows for their dependents is still to be done. `isOrderOver`: it is
+   * a member of a group that lets no further member start.
+   */
+  settled: { readonly chainId: string; readonly chainSeq: number; readonly isOrderOver: boolean }[] = []
   /** Orders that go out from what this transaction did, and have not been carried out yet. */
   cascades: Cascade[] = []
   /** How many dependents and members this transaction has released, cancelled, skipped or revived. */
@@ -94,11 +97,11 @@ export class Transaction {
     const { kind, jobId, chainId, type, status, attempt, at } = step
     const { runId = null, outcome = null, reason = null } = step
     const transition = { kind, jobId, runId, chainId, type, status, outcome, reason, attempt, at }
-    this.transitions.push(
-      step.progress === undefined
-        ? transition
-        : { ...transition, progress: step.progress, message: step.message ?? null },
-    )
+    if (step.progress !== undefined) {
+      this.transitions.push({ ...transition, progress: step.progress, message: step.message ?? null })
+    } else if (step.scheduleId !== undefined) {
+      this.transitions.push({ ...transition, scheduleId: step.scheduleId })
+    } else this.transitions.push(transition)
     this.transitionSeqs.push(seq)
   }
 

@@ -38,9 +38,12 @@ create table pawl_dependencies (
   parent_id text not null,
   -- No foreign key: an ended parent may be pruned before its ended children.
   parent_seq integer not null,
+  -- In which order the parents were named.
+  place integer not null,
   -- 1: the order of a sequential group. 0: somebody named the parent.
   of_group integer not null default 0,
   on_failure text not null check (on_failure = 'cancel' or on_failure = 'run' or on_failure = 'wait'),
+  -- 0: the child waits for it. 1: it is met. 2: the child gave up waiting, because it was cancelled.
   met integer not null default 0,
   primary key (child_seq, parent_id)
 ) strict, without rowid;
@@ -283,7 +286,15 @@ select n.node_id, n.name, n.host, n.pid, n.types, n.concurrency, n.claims,
 from pawl_nodes n;
 
 create view pawl_groups_readable as
-select group_id, name, mode, on_failure, total, completed, failed, skipped, cancelled,
+select group_id, name, mode, on_failure,
+  case
+    when finished_at is null and started_at is null then 'QUEUED'
+    when finished_at is null then 'RUNNING'
+    when completed + skipped = total then 'COMPLETED'
+    when cancel_requested_at is not null then 'CANCELLED'
+    else 'PARTIAL'
+  end as status,
+  total, completed, failed, skipped, cancelled,
   strftime('%Y-%m-%dT%H:%M:%fZ', created_at / 1000.0, 'unixepoch') as created_at,
   strftime('%Y-%m-%dT%H:%M:%fZ', started_at / 1000.0, 'unixepoch') as started_at,
   strftime('%Y-%m-%dT%H:%M:%fZ', finished_at / 1000.0, 'unixepoch') as finished_at,

@@ -7,7 +7,7 @@ import { findQueuedOfChain, meetParent } from './dependencies.ts'
 import { findJobRow, findLastOfChain } from './history.ts'
 import { cancelQueued, skipQueued } from './leave-queue.ts'
 import { findLiveNodeSeq } from './nodes.ts'
-import { chainSeqOf } from './parents.ts'
+import { chainSeqOf, findParents } from './parents.ts'
 import { appendByHand } from './retry.ts'
 import { wishCancel } from './wish-cancel.ts'
 
@@ -47,15 +47,15 @@ function canActOn(cascade: Cascade, actor: Actor): boolean {
   return cascade.kind !== 'revived' || actor.newId !== null
 }
 
-// One row per chain to whose end somebody listens. [number, 1 if it failed]: to a failed one the next member of a sequential
-// group does not, because the group itself stops or skips it. There is at most one such edge to pass over.
+// One row per chain to whose end somebody listens. [number, 1 if only those listen that named it]: there is at most one
+// member behind it, so at most one row is passed over.
 const SELECT_AWAITED = `
 select value ->> 0 as parent_seq
 from json_each(?)
 where exists (
   select 1
   from pawl_dependencies
-  where parent_seq = value ->> 0 and met = 0 and (value ->> 1 = 0 or of_group = 0 or on_failure = 'run')
+  where parent_seq = value ->> 0 and met = 0 and (value ->> 1 = 0 or of_group = 0)
 )`
 
 /** Of the chains that have settled, those that somebody waits for become cascades. */
@@ -63,7 +63,7 @@ function noteDependents(transaction: Transaction): void {
   if (transaction.settled.length === 0) return
   const settled = transaction.settled
   transaction.settled = []
-  const seqs = JSON.stringify(settled.map(({ chainSeq, hasFailed }) => [chainSeq, hasFailed ? 1 : 0]))
+  const seqs = JSON.stringify(settled.map(({ chainSeq, isOrderOver }) => [chainSeq, isOrderOver ? 1 : 0]))
   const awaited = transaction.connection.all<{ parent_seq: number }>(SELECT_AWAITED, seqs)
   if (awaited.length === 0) return
   const isAwaited = new Set(awaited.map(({ parent_seq }) => parent_seq))
@@ -166,12 +166,12 @@ function applyPage(
   }
 }
 
-// Children that wait for this chain. More than one row per child when it named several of its Jobs: the first one's turn
+// Children that wait for this chain (0), or gave up waiting for it (2). More than one row per child when it named several of its Jobs: the first one's turn
 // deals with all of them, so it does no harm that a page may end between them.
 const SELECT_WAITING_CHILDREN = `
 select child_seq, on_failure
 from pawl_dependencies
-where parent_seq = ? and met = 0 and child_seq > ?
+where parent_seq = ? and met = ? and child_seq > ?
 order by child_seq
 limit ?`
 
@@ -191,7 +191,7 @@ function tellDependents(transaction: Transaction, chainId: string, cursor: numbe
   const last = first === undefined ? undefined : findLastOfChain(connection, first)
   const outcome = last === undefined ? null : chainOutcome({ status: statusOf(last), outcome: last.run_status })
   if (first === undefined || outcome === null) return { cursor, isLast: true }
-  const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, first.seq, cursor, limit)
+  const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, first.seq, 0, cursor, limit)
   for (const { child_seq, on_failure } of rows) {
     const child = findQueuedOfChain(connection, child_seq)
     if (child === undefined || child.unmet_parents === 0) continue
@@ -218,16 +218,23 @@ function reviveDependents(
   const { connection } = transaction
   const parentSeq = chainSeqOf(connection, chainId)
   if (parentSeq === undefined || actor.newId === null) return { cursor, isLast: true }
-  const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, parentSeq, cursor, limit)
+  const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, parentSeq, 2, cursor, limit)
   for (const { child_seq } of rows) {
     const last = findLastBySeq(connection, child_seq)
-    if (last === undefined || statusOf(last) !== 'CANCELLED' || last.cancelled_for !== chainId) continue
+    // Not one that a person cancelled. Which of its parents had failed first does not matter, if none is left that has.
+    if (last === undefined || statusOf(last) !== 'CANCELLED' || last.cancelled_for === null) continue
     const revived = appendByHand(transaction, last, { newJobId: actor.newId(), priority: null, byHand: false, now })
     if (revived.kind !== 'created') continue
     transaction.cascades.push({ kind: 'revived', subject: last.chain_id ?? last.job_id, mode: null, reason: null })
   }
   transaction.cascaded += rows.length
   return pageOf(rows, cursor, limit)
+}
+
+/** The member before it in a sequential group: if that one is retried with its dependents, this one follows again. */
+function findGroupPredecessor(connection: Connection, row: JobRow): string | null {
+  if (row.parents === 0) return null
+  return findParents(connection, row).find(({ of_group }) => of_group === 1)?.parent_id ?? null
 }
 
 const SELECT_JOB_BY_SEQ = `
@@ -247,7 +254,10 @@ where j.group_id = ? and j.seq > ?
 order by j.seq
 limit ?`
 
-/** `stop` and `skip` concern members that have not started: a waiting retry has. `cancel` concerns all that have not ended. */
+/**
+ * `stop` and `skip` concern members that have not started. A waiting retry has, unless it waits for its parents again.
+ * `cancel` concerns all that have not ended.
+ */
 function orderMembers(
   transaction: Transaction,
   cascade: Cascade,
@@ -271,9 +281,16 @@ function orderMember(transaction: Transaction, cascade: Cascade, row: JobRow, ac
     else if (status === 'RUNNING') wishCancel(transaction, row, { mode, reason, now })
     return
   }
-  if (status !== 'QUEUED' || row.attempt > 1) return
-  if (kind === 'stop') cancelQueued(transaction, row, { mode, reason, cancelledFor: null, now })
-  else if (actor.nodeSeq !== null && actor.newId !== null) {
+  if (status !== 'QUEUED' || (row.attempt > 1 && row.unmet_parents === 0)) return
+  if (kind === 'stop') {
+    cancelQueued(transaction, row, {
+      mode,
+      reason,
+      cancelledFor: findGroupPredecessor(transaction.connection, row),
+      now,
+    })
+  }
+  if (kind === 'skip' && actor.nodeSeq !== null && actor.newId !== null) {
     const outcome = { status: 'SKIPPED' as const, message: reason ?? 'predecessor failed' }
     skipQueued(transaction, row, { outcome, runId: actor.newId(), nodeSeq: actor.nodeSeq, now })
   }

@@ -117,7 +117,11 @@ const REPLAY = `
 update pawl_deliveries
 set status = 'PENDING', attempts = 0, next_attempt_at = ?
 where delivery_seq = ? and status <> 'PENDING'
-  and (webhook_seq is null or webhook_seq in (select webhook_seq from pawl_webhooks where deleted_at is null))`
+  and not exists (
+    select 1
+    from pawl_webhooks w
+    where w.webhook_seq = pawl_deliveries.webhook_seq and w.deleted_at is not null
+  )`
 
 function replay(transaction: Transaction, seq: number, now: number): boolean {
   const isReplayed = transaction.connection.run(REPLAY, now, seq) === 1

@@ -1,5 +1,5 @@
 import { assert } from '../../../domain/errors.ts'
-import type { LeasedDelivery, WebhookStore } from '../../../store/webhooks.ts'
+import type { LeasedDelivery, LeasePage, LeaseRequest } from '../../../store/webhooks.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { getDeliveryRow, toDelivery } from './delivery-rows.ts'
@@ -10,7 +10,8 @@ import { findDefaultSecrets, findReceiver } from './webhooks.ts'
 /** So many due deliveries are looked at one by one. When there are more, one endpoint may have them all. */
 const FEW = 64
 
-type LeaseRequest = Parameters<WebhookStore['leaseDeliveries']>[0]
+/** Endpoints with something pending that one call looks at: some milliseconds. */
+const ENDPOINTS_MAX = 1_000
 
 /** An endpoint whose turn it is, with as many due deliveries as it may still be sent. */
 interface Turn {
@@ -24,18 +25,18 @@ type Receiver = Pick<LeasedDelivery, 'secrets'> & {
   readonly url: string | null
 }
 
-export function leaseDeliveries(transaction: Transaction, request: LeaseRequest): LeasedDelivery[] {
-  const { connection } = transaction
-  const senderSeq = findLiveNodeSeq(connection, request.nodeId)
-  if (senderSeq === null || request.limit <= 0) return []
-  const turns = takeTurns(transaction, request)
+export function leaseDeliveries(transaction: Transaction, request: LeaseRequest): LeasePage {
+  const senderSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
+  if (senderSeq === null || request.limit <= 0) return { leased: [], after: request.after, isCutShort: false }
+  const { turns, after, isCutShort } = takeTurns(transaction, request)
   const counts = shareOut(
     turns.map(({ due }) => due.length),
     request.limit,
   )
-  return turns.flatMap((turn, index) =>
+  const leased = turns.flatMap((turn, index) =>
     turn.due.slice(0, counts[index]).map((seq) => lease(transaction, request, senderSeq, turn, seq)),
   )
+  return { leased, after, isCutShort }
 }
 
 /** One for each, then a second for each that has one, and so on until nothing is left. */
@@ -62,38 +63,46 @@ where status = 'PENDING' and endpoint = ? and next_attempt_at <= ?
 order by next_attempt_at, delivery_seq
 limit ?`
 
-/** Once around at most, until enough endpoints have something to send. */
-function takeTurns(transaction: Transaction, { now, limit, perEndpoint, after }: LeaseRequest): Turn[] {
+/** Until enough endpoints have something to send, or the round closes. */
+function takeTurns(
+  transaction: Transaction,
+  { now, limit, perEndpoint, after, until }: LeaseRequest,
+): Pick<LeasePage, 'after' | 'isCutShort'> & { readonly turns: Turn[] } {
   const { connection } = transaction
   const underWay = countUnderWay(transaction, now)
   const turns: Turn[] = []
-  for (const { endpoint, webhook_seq } of endpointsInTurn(connection, now, after ?? '')) {
+  let last = after
+  let looks = 0
+  for (const { endpoint, next_attempt_at, webhook_seq } of endpointsInTurn(connection, now, after ?? '', until ?? '')) {
+    if (looks++ === ENDPOINTS_MAX) return { turns, after: last, isCutShort: true }
+    last = endpoint
     const free = perEndpoint - (underWay.get(endpoint) ?? 0)
-    const receiver = free <= 0 ? null : findReceiverOf(connection, webhook_seq, now)
+    const receiver = free <= 0 || next_attempt_at > now ? null : findReceiverOf(connection, webhook_seq, now)
     if (receiver === null) continue
     const due = connection.all<{ delivery_seq: number }>(SELECT_DUE, endpoint, now, free)
     turns.push({ endpoint, receiver, due: due.map(({ delivery_seq }) => delivery_seq) })
     if (turns.length === limit) break
   }
-  return turns
+  return { turns, after: turns.at(-1)?.endpoint ?? after, isCutShort: false }
 }
 
 interface EndpointRow extends SqlRow {
   endpoint: string
+  next_attempt_at: number
   webhook_seq: number | null
 }
 
 const SELECT_FIRST_DUE = `
-select endpoint, webhook_seq
+select endpoint, next_attempt_at, webhook_seq
 from pawl_deliveries indexed by pawl_deliveries_next
 where status = 'PENDING' and next_attempt_at <= ?
 order by next_attempt_at
 limit ?`
 
-/** The endpoints with something due, those after this one first. */
-function endpointsInTurn(connection: Connection, now: number, after: string): Iterable<EndpointRow> {
+/** The endpoints with something due, and perhaps others; those after this one first. */
+function endpointsInTurn(connection: Connection, now: number, after: string, until: string): Iterable<EndpointRow> {
   const rows = connection.all<EndpointRow>(SELECT_FIRST_DUE, now, FEW)
-  if (rows.length === FEW) return hop(connection, now, after)
+  if (rows.length === FEW) return hop(connection, after, until)
   const found = [...new Map(rows.map((row) => [row.endpoint, row])).values()]
   return found.sort((a, b) => compareTurns(a.endpoint, b.endpoint, after))
 }
@@ -112,14 +121,15 @@ order by endpoint, next_attempt_at
 limit 1`
 
 /** From endpoint to endpoint, so that the many deliveries of one that does not answer cost no more than its first. */
-function* hop(connection: Connection, now: number, after: string): Generator<EndpointRow> {
-  const next = (from: string) => connection.get<EndpointRow & { next_attempt_at: number }>(SELECT_NEXT_ENDPOINT, from)
+function* hop(connection: Connection, after: string, until: string): Generator<EndpointRow> {
+  const hasComeAround = after < until
+  const next = (from: string) => connection.get<EndpointRow>(SELECT_NEXT_ENDPOINT, from)
   for (let row = next(after); row !== undefined; row = next(row.endpoint)) {
-    if (row.next_attempt_at <= now) yield row
+    if (hasComeAround && row.endpoint > until) return
+    yield row
   }
-  for (let row = next(''); row !== undefined && row.endpoint <= after; row = next(row.endpoint)) {
-    if (row.next_attempt_at <= now) yield row
-  }
+  if (hasComeAround) return
+  for (let row = next(''); row !== undefined && row.endpoint <= until; row = next(row.endpoint)) yield row
 }
 
 /** Null: it waits, because its webhook is disabled or nothing could sign it. */
@@ -176,7 +186,7 @@ function lease(
   { connection, interned }: Transaction,
   { now, leasedUntil }: LeaseRequest,
   senderSeq: number,
-  { endpoint, receiver }: Turn,
+  { receiver }: Turn,
   seq: number,
 ): LeasedDelivery {
   connection.run(LEASE, senderSeq, leasedUntil, leasedUntil, seq)
@@ -185,8 +195,7 @@ function lease(
   assert(job !== null, `delivery ${row.delivery_id} tells of a job that is not there`)
   return {
     delivery: toDelivery(row),
-    endpoint,
-    url: receiver.url ?? job.webhookUrl ?? endpoint,
+    url: receiver.url ?? job.webhookUrl ?? '',
     secrets: receiver.secrets,
     job,
     run: row.run_id === null ? null : findRun(connection, interned, { runId: row.run_id }),

@@ -60,17 +60,18 @@ export function weighParents(parents: readonly Parent[]): { readonly unmet: numb
 }
 
 const INSERT_DEPENDENCY = `
-insert into pawl_dependencies (child_seq, parent_id, parent_seq, of_group, on_failure, met)
-values (?, ?, ?, ?, ?, ?)`
+insert into pawl_dependencies (child_seq, parent_id, parent_seq, place, of_group, on_failure, met)
+values (?, ?, ?, ?, ?, ?, ?)`
 
 export function insertDependencies(transaction: Transaction, childSeq: number, parents: readonly Parent[]): void {
-  for (const { parentId, parentSeq, outcome, ofGroup, onFailure } of parents) {
+  for (const [place, { parentId, parentSeq, outcome, ofGroup, onFailure }] of parents.entries()) {
     const isMet = outcome !== null && decideDependency(outcome, onFailure) === 'met'
     transaction.connection.run(
       INSERT_DEPENDENCY,
       childSeq,
       parentId,
       parentSeq,
+      place,
       ofGroup ? 1 : 0,
       onFailure,
       isMet ? 1 : 0,
@@ -130,7 +131,7 @@ export function findQueuedOfChain(connection: Connection, chainSeq: number): Job
   return connection.get<JobRow>(SELECT_QUEUED_FIRST, chainSeq) ?? connection.get<JobRow>(SELECT_QUEUED_RETRY, chainSeq)
 }
 
-const MEET_ONE = 'update pawl_dependencies set met = 1 where child_seq = ? and parent_id = ?'
+const SET_MET = 'update pawl_dependencies set met = ? where child_seq = ? and parent_id = ?'
 
 /**
  * A settled chain goes on: for how many parents does it wait now? Those that have settled since count as met. One that has failed
@@ -142,11 +143,11 @@ export function reopenParents(
   byHand: boolean,
 ): { readonly unmet: number; readonly isDoomed: boolean } {
   const { connection } = transaction
-  const parents = job.parents === 0 ? [] : findParents(connection, job).filter(({ met }) => met === 0)
+  const parents = job.parents === 0 ? [] : findParents(connection, job).filter(({ met }) => met !== 1)
   const weighed = parents.map((parent) => ({ parent, means: weighAgain(connection, parent, byHand) }))
   if (weighed.some(({ means }) => means === 'cancel')) return { unmet: 0, isDoomed: true }
   for (const { parent, means } of weighed) {
-    if (means === 'met') connection.run(MEET_ONE, parent.child_seq, parent.parent_id)
+    connection.run(SET_MET, means === 'met' ? 1 : 0, parent.child_seq, parent.parent_id)
   }
   return { unmet: weighed.filter(({ means }) => means === 'wait').length, isDoomed: false }
 }

@@ -75,9 +75,9 @@ export function settleChain(transaction: Transaction, job: EndedJob, outcome: Ch
       ? job.seq
       : (transaction.connection.get<{ seq: number }>(SELECT_CHAIN_SEQ, job.chainId)?.seq ?? job.seq)
   if (job.scheduleId !== null) transaction.connection.run(LEAVE_SCHEDULE, job.scheduleId, chainSeq)
-  if (job.groupId !== null) countSettledMember(transaction, job.groupId, job.jobId, outcome, at)
-  const hasFailed = outcome === 'FAILED' || outcome === 'CANCELLED'
-  transaction.settled.push({ chainId: job.chainId, chainSeq, hasFailed })
+  const isOrderOver =
+    job.groupId !== null && countSettledMember(transaction, job.groupId, job.jobId, outcome, at) === 'stopped'
+  transaction.settled.push({ chainId: job.chainId, chainSeq, isOrderOver })
 }
 
 // As many rows as webhooks are enabled; most stores have none or a few.

@@ -32,7 +32,7 @@ export function enqueueMembers(
   const conflict = findUnusableTemplate(transaction, jobs)
   if (conflict !== null) return { kind: 'refused', conflict }
   const family = Family.of(transaction, jobs, answers, group)
-  if (family !== null && family.missing !== null) return { kind: 'refused', conflict: family.missing }
+  if (family !== null && family.conflict !== null) return { kind: 'refused', conflict: family.conflict }
   const items = jobs.map((job, index) => {
     const answer = answers?.[index]
     return answer?.kind === 'existing' ? answer : insertJob(transaction, job, index, group, family, now)

@@ -75,7 +75,7 @@ export function readEvents(connection: Connection, interned: Interned, afterSeq:
 }
 
 const SELECT_JOB_OF_EVENT = `
-select j.job_id, j.chain_id, j.lane_id, j.attempt, r.run_id
+select j.job_id, j.chain_id, j.lane_id, j.attempt, j.schedule_id, r.run_id
 from pawl_jobs j
 left join pawl_runs r on r.seq = j.seq
 where j.seq = ?`
@@ -85,6 +85,7 @@ interface EventJobRow extends SqlRow {
   chain_id: string | null
   lane_id: number
   attempt: number
+  schedule_id: string | null
   run_id: string | null
 }
 
@@ -106,6 +107,7 @@ function restore(connection: Connection, interned: Interned, group: StoredGroup)
       attempt: row.attempt,
       at,
     }
+    if (kind === 'schedule.triggered') return { ...transition, scheduleId: row.schedule_id ?? '' }
     return progress === undefined ? transition : { ...transition, progress, message: message ?? null }
   })
 }

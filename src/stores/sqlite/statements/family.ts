@@ -1,4 +1,4 @@
-import type { OnParentFailure } from '../../../domain/dependency.ts'
+import { findCycle, type OnParentFailure } from '../../../domain/dependency.ts'
 import type { NewGroup } from '../../../store/groups.ts'
 import type { EnqueueConflict, NewJob } from '../../../store/jobs.ts'
 import type { Transaction } from '../transaction.ts'
@@ -14,8 +14,8 @@ type Answer = { readonly kind: string; readonly jobId?: string } | null
 export class Family {
   readonly #seqs: readonly number[]
   readonly #parents: readonly (readonly Parent[])[]
-  /** A parent that is neither in the list nor in the store. */
-  readonly missing: EnqueueConflict | null
+  /** A parent that is neither in the list nor in the store, or a Job that would wait for itself. */
+  readonly conflict: EnqueueConflict | null
 
   /** Null when no Job of the list depends on any. */
   static of(
@@ -38,7 +38,7 @@ export class Family {
     const isNew = (index: number) => answers?.[index]?.kind !== 'existing'
     const siblings = new Map(jobs.map(({ jobId }, index) => [jobId, index]))
     this.#seqs = jobs.map((_, index) => (isNew(index) ? transaction.takeSeq() : 0))
-    let missing: EnqueueConflict | null = null
+    let conflict: EnqueueConflict | null = null
 
     // Thousands of a list may name the same parent.
     const known = new Map<string, ParentChain | null>()
@@ -47,28 +47,42 @@ export class Family {
       known.set(jobId, chain)
       return chain
     }
+    /** A Job of the list whose key was used before stands for the first Job with that key. */
+    const meantBy = (jobId: string): string => {
+      const answer = answers?.[siblings.get(jobId) ?? -1]
+      return answer?.kind === 'existing' ? (answer.jobId ?? jobId) : jobId
+    }
     const findParent = (parentId: string): ParentChain | null => {
       const index = siblings.get(parentId)
       if (index === undefined) return findStored(parentId)
-      if (isNew(index)) return { parentSeq: this.#seqs[index] as number, chainId: parentId, outcome: null }
-      return findStored(answers?.[index]?.jobId ?? parentId)
+      return { parentSeq: this.#seqs[index] as number, chainId: parentId, outcome: null }
     }
     const parent = (index: number, parentId: string, ofGroup: boolean, onFailure: OnParentFailure): Parent[] => {
       const found = findParent(parentId)
       if (found !== null) return [{ parentId, ...found, ofGroup, onFailure }]
-      missing ??= { kind: 'parent-not-found', index, jobId: parentId }
+      conflict ??= { kind: 'parent-not-found', index, jobId: parentId }
       return []
     }
 
     this.#parents = jobs.map((job, index) => {
       if (!isNew(index)) return []
-      const named = [...new Set(job.dependsOn)].flatMap((id) => parent(index, id, false, job.onParentFailure))
+      const ids = new Set(answers === null ? job.dependsOn : job.dependsOn.map(meantBy))
+      const named = [...ids].flatMap((id) => parent(index, id, false, job.onParentFailure))
       const previous = group?.mode === 'sequential' ? jobs[index - 1]?.jobId : undefined
       if (previous === undefined || job.dependsOn.includes(previous)) return named
       // What a failure means to the members behind it is the group's to say; only `continue` leaves it to this edge.
       return [...named, ...parent(index, previous, true, group?.onFailure === 'continue' ? 'run' : 'wait')]
     })
-    this.missing = missing
+    this.conflict = conflict ?? (answers === null ? null : this.#findCycle(jobs))
+  }
+
+  /** The doors refuse cycles by the names they see; only here is it known which of them mean the same Job. */
+  #findCycle(jobs: readonly NewJob[]): EnqueueConflict | null {
+    const parentIds = this.#parents.map((parents) => parents.map(({ parentId }) => parentId))
+    const cycle = findCycle(new Map(jobs.map(({ jobId }, index) => [jobId, parentIds[index] as string[]])))
+    if (cycle === null) return null
+    const [jobId = ''] = cycle
+    return { kind: 'dependency-cycle', index: jobs.findIndex((job) => job.jobId === jobId), jobId }
   }
 
   seqOf(index: number): number {

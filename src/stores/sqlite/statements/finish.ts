@@ -54,7 +54,7 @@ function finishRun(
   const { job, outcome, finishedAt } = run
   const { claim } = job
   const seq = Number(claim.ref)
-  const retry = run.retry !== null && isCancelRequested(transaction, seq) ? null : run.retry
+  const retry = run.retry !== null && isCancelRequested(transaction, seq, job.groupId) ? null : run.retry
   if (!endRun(transaction, seq, run, retry !== null)) return { answer: answerEnded(transaction, run) }
   if (run.body === 'ended') bodiesEnded.push(claim.ref)
 
@@ -111,10 +111,16 @@ function endRun({ connection }: Transaction, seq: number, run: FinishedRun, will
 
 const SELECT_CANCEL_REQUESTED = 'select cancel_requested_at from pawl_jobs where seq = ?'
 
+const SELECT_GROUP_CANCEL_REQUESTED = 'select cancel_requested_at from pawl_groups where group_id = ?'
+
 /** Somebody may have asked for it after the engine last looked. Then no retry follows, whatever the engine ordered. */
-function isCancelRequested({ connection }: Transaction, seq: number): boolean {
-  const row = connection.get<{ cancel_requested_at: number | null }>(SELECT_CANCEL_REQUESTED, seq)
-  return row !== undefined && row.cancel_requested_at !== null
+function isCancelRequested({ connection }: Transaction, seq: number, groupId: string | null): boolean {
+  const wish = connection.get<{ cancel_requested_at: number | null }>(SELECT_CANCEL_REQUESTED, seq)
+  if (wish?.cancel_requested_at != null) return true
+  if (groupId === null) return false
+  // The order to cancel the whole group may not have reached this member yet.
+  const group = connection.get<{ cancel_requested_at: number | null }>(SELECT_GROUP_CANCEL_REQUESTED, groupId)
+  return group?.cancel_requested_at != null
 }
 
 function writeFollowUps(transaction: Transaction, run: FinishedRun): FollowUpResult[] {

@@ -77,8 +77,12 @@ function makeJob(
   overlap: OverlapPolicy,
   now: number,
 ): SkipReason | null {
-  if (decideOverlap(overlap, earlierChains(transaction.connection, scheduleId, overlap)) === 'skip') return 'overlap'
-  const result = enqueueJobs(transaction, [job], now)
+  const earlier = earlierChains(transaction.connection, scheduleId, overlap)
+  const decision = decideOverlap(overlap, { hasLive: earlier.liveChainId !== null, hasWaiting: earlier.hasWaiting })
+  if (decision === 'skip') return 'overlap'
+  const isBehind = decision === 'make-behind' && earlier.liveChainId !== null
+  const made = isBehind ? behind(job, earlier.liveChainId as string) : job
+  const result = enqueueJobs(transaction, [made], now)
   if (result.kind === 'enqueued') {
     noteTriggered(transaction, job, now)
     return null
@@ -96,7 +100,18 @@ function hasJob(connection: Connection, scheduleId: string, slotAt: number): boo
   return connection.get(SELECT_SLOT_JOB, scheduleId, slotAt) !== undefined
 }
 
-const SELECT_LIVE_CHAIN = 'select 1 as found from pawl_scheduled_chains where schedule_id = ? limit 1'
+/** A Job that waits until the chain has settled, however it ends. */
+function behind(job: NewJob, chainId: string): NewJob {
+  return { ...job, dependsOn: [chainId], onParentFailure: 'run' }
+}
+
+const SELECT_LIVE_CHAIN = `
+select j.job_id
+from pawl_scheduled_chains c
+cross join pawl_jobs j on j.seq = c.chain_seq
+where c.schedule_id = ?
+order by c.chain_seq desc
+limit 1`
 
 // The newest first: of many that are live, it is the one that most likely waits.
 const SELECT_WAITING_CHAIN = `
@@ -113,12 +128,12 @@ function earlierChains(
   connection: Connection,
   scheduleId: string,
   overlap: OverlapPolicy,
-): { hasLive: boolean; hasWaiting: boolean } {
-  if (overlap === 'allow') return { hasLive: false, hasWaiting: false }
-  const hasLive = connection.get(SELECT_LIVE_CHAIN, scheduleId) !== undefined
+): { liveChainId: string | null; hasWaiting: boolean } {
+  if (overlap === 'allow') return { liveChainId: null, hasWaiting: false }
+  const liveChainId = connection.get<{ job_id: string }>(SELECT_LIVE_CHAIN, scheduleId)?.job_id ?? null
   const hasWaiting =
-    hasLive && overlap === 'queue-one' && connection.get(SELECT_WAITING_CHAIN, scheduleId) !== undefined
-  return { hasLive, hasWaiting }
+    liveChainId !== null && overlap === 'queue-one' && connection.get(SELECT_WAITING_CHAIN, scheduleId) !== undefined
+  return { liveChainId, hasWaiting }
 }
 
 function extended(skip: SkippedSlots, slotAt: number): SkippedSlots {
@@ -153,6 +168,7 @@ function noteTriggered(transaction: Transaction, job: NewJob, now: number): void
     status: 'QUEUED',
     attempt: 1,
     at: now,
+    ...(job.scheduleId === null ? {} : { scheduleId: job.scheduleId }),
   } as const
   transaction.note(row.seq, step)
 }

@@ -4,6 +4,7 @@ import type { JobRow } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { endedRow, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
 import { releaseBusinessKey } from './keys.ts'
+import { chainSeqOf } from './parents.ts'
 
 // 1 row: it will never start.
 const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
@@ -70,8 +71,15 @@ export function skipQueued(
   settleChain(transaction, job, 'SKIPPED', now)
 }
 
+// It waits for nobody any more, so the end of a parent need not look for it.
+const GIVE_UP_WAITING = 'update pawl_dependencies set met = 2 where child_seq = ? and met = 0'
+
 function leaveQueue(transaction: Transaction, row: JobRow): void {
   transaction.connection.run(LEAVE_QUEUE, row.priority, row.position, row.created_at, row.seq)
+  if (row.unmet_parents !== null && row.unmet_parents > 0) {
+    const chainSeq = row.chain_id === null ? row.seq : chainSeqOf(transaction.connection, row.chain_id)
+    transaction.connection.run(GIVE_UP_WAITING, chainSeq ?? row.seq)
+  }
   // While the body of an earlier attempt executes, the key stays with its occupancy.
   if (row.business_key !== null && row.awaits_predecessor === 0) {
     releaseBusinessKey(transaction, row.business_key, row.chain_id ?? row.job_id)

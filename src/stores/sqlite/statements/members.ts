@@ -23,28 +23,33 @@ interface CountedRow extends SqlRow {
   stopped: number
 }
 
-/** A member's chain has settled. The last one settles the group; a failed one stops or skips the others. */
+/**
+ * A member's chain has settled. The last one settles the group; a failed one stops or skips the others. `stopped`: no
+ * further member is to start, so the order of a sequential group releases nobody any more.
+ */
 export function countSettledMember(
   transaction: Transaction,
   groupId: string,
   jobId: string,
   outcome: ChainOutcome,
   at: number,
-): void {
+): 'going-on' | 'stopped' {
   const { connection } = transaction
   const row = connection.runReturning<CountedRow>(COUNT_SETTLED, outcome, outcome, outcome, outcome, groupId)
-  if (row === undefined) return
+  if (row === undefined) return 'going-on'
   if (row.live === 0) {
     connection.run(FINISH_GROUP, at, groupId)
     // Whatever was still to be done to its members, none is left to do it to.
     connection.run(DROP_CASCADES, groupId)
-    return
+    return 'stopped'
   }
+  if (row.stopped === 1) return 'stopped'
   const order = decideMemberFailure(outcome, row.on_failure)
-  if (order === 'nothing' || row.stopped === 1) return
+  if (order === 'nothing') return 'going-on'
   connection.run(MARK_STOPPED, groupId)
   const reason = predecessorFailedReason(jobId, outcome)
   transaction.cascades.push({ kind: order, subject: groupId, mode: null, reason })
+  return 'stopped'
 }
 
 // 1 row: the group is live, and the member counts as live again. 0 rows: the group has settled.

@@ -17,12 +17,12 @@ export function chainSeqOf(connection: Connection, chainId: string): number | un
   return connection.get<{ seq: number }>(SELECT_CHAIN_SEQ, chainId)?.seq
 }
 
-// In the order in which they were written is not kept; by id it is at least always the same.
+// At most a thousand, sorted here: the table is in the order of their ids.
 const SELECT_PARENTS = `
 select child_seq, parent_id, parent_seq, of_group, on_failure, met
 from pawl_dependencies
 where child_seq = ?
-order by parent_id`
+order by place`
 
 /** The parents of the chain to which this Job belongs. */
 export function findParents(

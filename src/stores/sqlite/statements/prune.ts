@@ -79,12 +79,14 @@ const HAS_CASCADE = 'select 1 as found from pawl_cascades where subject = ? limi
 
 const HAS_PENDING_DELIVERY = `
 select 1 as found
-from pawl_deliveries
-where status = 'PENDING'
-  and job_seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)
+from pawl_deliveries d
+left join pawl_webhooks w on w.webhook_seq = d.webhook_seq
+where d.status = 'PENDING'
+  and (d.webhook_seq is null or w.enabled = 1)
+  and d.job_seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)
 limit 1`
 
-/** Somebody else still refers to it: a live child, a live group, a cascade, a delivery that has not been made. */
+/** Somebody else still refers to it: a live child, a live group, a cascade, a delivery that is still to be made. */
 function isNeeded(connection: Connection, first: JobRow): boolean {
   if (first.group_id !== null && connection.get(IS_GROUP_LIVE, first.group_id) !== undefined) return true
   if (connection.get(HAS_CASCADE, first.job_id) !== undefined) return true

@@ -211,11 +211,11 @@ where reservation_seq in (
   from (
     select reservation_seq, ended_at
     from pawl_reservations
-    where ended_at is not null
+    where ended_at is not null and reservation_seq not in (select reservation_seq from pawl_direct_occupancies)
     order by reservation_seq
     limit ?
   )
-  where ended_at < ? and reservation_seq not in (select reservation_seq from pawl_direct_occupancies)
+  where ended_at < ?
 )`
 
 export function pruneReservations({ connection }: Transaction, endedBefore: number, limit: number): number {

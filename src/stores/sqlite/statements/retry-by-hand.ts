@@ -25,17 +25,26 @@ export function retryByHand(
       return { kind: 'not-last', lastJobId: last.job_id, lastRunId: findRunIdOf(transaction.connection, last.seq) }
     }
     makeDue(transaction, last, request.now)
+    reviveDependents(transaction, last, request)
     return { kind: 'made-due', jobId: last.job_id }
   }
   const isRetryable = status === 'CANCELLED' || last.run_status === 'FAILED'
   if (!isRetryable) return { kind: 'not-retryable', status, outcome: last.run_status }
   const result = appendByHand(transaction, last, { ...request, byHand: true })
   assert(result.kind !== 'doomed', 'a retry by hand is held back by a failed parent')
-  if (result.kind === 'created' && request.dependents != null) {
-    transaction.cascades.push({ kind: 'revived', subject: last.chain_id ?? last.job_id, mode: null, reason: null })
-    carryOut(transaction, { nodeSeq: null, newId: request.dependents.newId }, request.now)
-  }
+  if (result.kind === 'created') reviveDependents(transaction, last, request)
   return result
+}
+
+/** Children that gave up waiting for this chain wait again. */
+function reviveDependents(
+  transaction: Transaction,
+  last: JobRow,
+  { dependents, now }: Parameters<JobStore['retryByHand']>[0],
+): void {
+  if (dependents == null) return
+  transaction.cascades.push({ kind: 'revived', subject: last.chain_id ?? last.job_id, mode: null, reason: null })
+  carryOut(transaction, { nodeSeq: null, newId: dependents.newId }, now)
 }
 
 function makeDue(transaction: Transaction, job: JobRow, now: number): void {

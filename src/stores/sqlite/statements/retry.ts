@@ -121,6 +121,10 @@ export function unblockRetry(transaction: Transaction, chainId: string, now: num
   return transaction.connection.get(HAS_LIVE_JOB, chainId) !== undefined
 }
 
+// The group does not stop or skip it any more, so what the failure of its predecessor means is now said by the edge itself.
+const LEAVE_ORDER =
+  "update pawl_dependencies set of_group = 0, on_failure = 'cancel' where child_seq = ? and of_group = 1"
+
 const REJOIN_SCHEDULE =
   'insert into pawl_scheduled_chains (schedule_id, chain_seq) values (?, ?) on conflict do nothing'
 
@@ -144,6 +148,10 @@ export function appendByHand(
   const parents = reopenParents(transaction, last, request.byHand)
   if (parents.isDoomed) return { kind: 'doomed' }
   if (last.business_key !== null && holder === undefined) holdBusinessKey(transaction, last.business_key, chainId)
+  const stays = staysInGroup(transaction, last)
+  if (!stays && last.parents > 0) {
+    transaction.connection.run(LEAVE_ORDER, chainSeqOf(transaction.connection, chainId) ?? last.seq)
+  }
   const priority = request.priority ?? last.priority
   const retry = { jobId: request.newJobId, runAt: request.now, counts: NO_RETRIES_YET }
   insertRetry(transaction, last.seq, retry, {
@@ -152,7 +160,7 @@ export function appendByHand(
     priority,
     position: transaction.takeLastPosition(priority),
     unmetParents: parents.unmet,
-    staysInGroup: staysInGroup(transaction, last),
+    staysInGroup: stays,
   })
   if (last.schedule_id !== null) {
     const chainSeq = chainSeqOf(transaction.connection, chainId) ?? last.seq
