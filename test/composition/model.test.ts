@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { NOW } from '../../src/store/conformance/fixtures.ts'
 import { onFaultPoint } from '../../src/store/fault-points.ts'
 import { ApplyCascade, Claim, Finish, manyChildren, Release, steps, Wait } from './commands.ts'
-import { Model, outcomeOf } from './model.ts'
+import { isWaiting, lastOf, Model, type ModelJob, outcomeOf } from './model.ts'
 import { World } from './world.ts'
 
 // Random sequences of what can be done to Jobs that depend on each other and belong together, each step with a chance to
@@ -57,13 +57,16 @@ async function drain(model: Model, world: World): Promise<void> {
     if (next instanceof Wait && !model.queue().some((job) => model.holdOf(job) === 'delayed')) break
     await next.run(model, world)
   }
-  for (const job of model.queue()) {
-    const waits = job.chain.edges.some(({ isMet, parent, onFailure }) => {
-      const outcome = outcomeOf(parent)
-      return !isMet && (outcome === null || (onFailure === 'wait' && (outcome === 'FAILED' || outcome === 'CANCELLED')))
-    })
-    expect.assert(waits, `Job ${job.id} waits in vain: ${model.holdOf(job)}`)
-  }
+  for (const job of model.queue()) expect.assert(waitsWithReason(job), `Job ${job.id} waits in vain`)
+}
+
+/** A parent has failed, and it was told to wait for a retry of that one; or one of its parents has such a reason. */
+function waitsWithReason(job: ModelJob, above: ReadonlySet<ModelJob> = new Set()): boolean {
+  return job.chain.edges.filter(isWaiting).some(({ parent, onFailure }) => {
+    const outcome = outcomeOf(parent)
+    if (outcome !== null) return onFailure === 'wait' && (outcome === 'FAILED' || outcome === 'CANCELLED')
+    return !above.has(job) && waitsWithReason(lastOf(parent), new Set([...above, job]))
+  })
 }
 
 function hasReady(model: Model): boolean {

@@ -27,16 +27,18 @@ export interface ModelJob {
   /** Its body executes, also when its outcome is known. */
   isOccupied: boolean
   isCancelRequested: boolean
-  /** The chain whose failure cancelled it. */
-  cancelledFor: ModelChain | null
+  /** It was cancelled because a parent had failed, or the member before it. */
+  isCancelledForParent: boolean
 }
 
 interface Edge {
   readonly parentId: string
   readonly parent: ModelChain
-  readonly ofGroup: boolean
-  readonly onFailure: OnParentFailure
-  isMet: boolean
+  /** The order of a sequential group, until its chain leaves the group. */
+  ofGroup: boolean
+  onFailure: OnParentFailure
+  /** `given-up`: the child was cancelled or skipped while it waited. */
+  state: 'waiting' | 'met' | 'given-up'
 }
 
 export interface ModelChain {
@@ -77,6 +79,8 @@ export interface Request {
   readonly idempotencyKey: string | null
 }
 
+type Conflict = Extract<EnqueueResult, { kind: 'refused' }>['conflict']
+
 /** Who carries out cascades in this transaction. */
 interface Actor {
   readonly isNode: boolean
@@ -95,7 +99,7 @@ export class Model {
   stored: Cascade[] = []
   readonly #idempotency = new Map<string, ModelJob>()
   // Of the transaction under way:
-  #settled: ModelChain[] = []
+  #settled: { readonly chain: ModelChain; readonly isOrderOver: boolean }[] = []
   #cascades: Cascade[] = []
   #cascaded = 0
   #lastPositions = new Map<number, number>()
@@ -130,7 +134,7 @@ export class Model {
     for (const job of fresh) {
       // A parent of the same list dooms nobody now; what becomes of it is told below.
       const doom = job.chain.edges.find((edge) => !freshChains.has(edge.parent) && this.#weigh(edge) === 'cancel')
-      if (doom !== undefined) this.#cancelQueued(job, doom.parent)
+      if (doom !== undefined) this.#cancelQueued(job, true)
     }
     this.#carryOut(NOBODY)
     return { kind: 'enqueued', items }
@@ -166,7 +170,7 @@ export class Model {
     job.status = end.outcome === 'CANCELLED' ? 'CANCELLED' : 'FINISHED'
     job.outcome = end.outcome === 'CANCELLED' ? 'FAILED' : end.outcome
     job.isOccupied = !end.bodyEnds
-    const retry = job.isCancelRequested ? null : end.retry
+    const retry = job.isCancelRequested || job.group?.isCancelRequested === true ? null : end.retry
     if (retry !== null) this.#append(job.chain, retry.id, job.priority, job.position, retry.runAt, job.group)
     else {
       this.#settle(job, end.outcome)
@@ -184,7 +188,7 @@ export class Model {
     const last = lastOf(job.chain)
     switch (last.status) {
       case 'QUEUED':
-        this.#cancelQueued(last, null)
+        this.#cancelQueued(last, false)
         this.#carryOut(NOBODY)
         return 'cancelled'
       case 'RUNNING':
@@ -281,7 +285,7 @@ export class Model {
 
   holdOf(job: ModelJob): string | null {
     if (job.chain.jobs.some((other) => other !== job && other.isOccupied)) return 'predecessor'
-    const unmet = job.chain.edges.filter(({ isMet }) => !isMet)
+    const unmet = job.chain.edges.filter(isWaiting)
     if (unmet.length > 0) return unmet.some(({ ofGroup }) => !ofGroup) ? 'dependencies' : 'group'
     return job.runAt > this.now ? 'delayed' : null
   }
@@ -313,7 +317,7 @@ export class Model {
     this.#lastPositions = new Map()
   }
 
-  #findConflict(requests: readonly Request[]): (EnqueueResult & { kind: 'refused' })['conflict'] | null {
+  #findConflict(requests: readonly Request[]): Conflict | null {
     const keys = new Map<string, string>()
     const own = new Set<string>()
     const isUsed = (key: string | null) => key !== null && (own.has(key) || this.#idempotency.has(key))
@@ -325,7 +329,12 @@ export class Model {
       if (holder != null) return { kind: 'business-key-taken', index, jobId: holder }
       keys.set(businessKey, id)
     }
-    own.clear()
+    return this.#findMissing(requests) ?? this.#findCycle(requests)
+  }
+
+  #findMissing(requests: readonly Request[]): Conflict | null {
+    const own = new Set<string>()
+    const isUsed = (key: string | null) => key !== null && (own.has(key) || this.#idempotency.has(key))
     for (const [index, { dependsOn, idempotencyKey }] of requests.entries()) {
       const isRepeated = isUsed(idempotencyKey)
       if (idempotencyKey !== null) own.add(idempotencyKey)
@@ -334,6 +343,25 @@ export class Model {
       if (jobId !== undefined) return { kind: 'parent-not-found', index, jobId }
     }
     return null
+  }
+
+  /** By way of keys that mean the same Job, one of the list may wait for itself. */
+  #findCycle(requests: readonly Request[]): Conflict | null {
+    const firstOf = (request: Request) =>
+      request.idempotencyKey === null
+        ? request
+        : (requests.find(({ idempotencyKey }) => idempotencyKey === request.idempotencyKey) as Request)
+    const parentsOf = (request: Request): Request[] => {
+      const { idempotencyKey } = request
+      if (idempotencyKey !== null && this.#idempotency.has(idempotencyKey)) return []
+      return request.dependsOn.flatMap((named) => requests.filter(({ id }) => id === named)).map(firstOf)
+    }
+    const reaches = (from: Request, to: Request, seen: ReadonlySet<Request>): boolean =>
+      parentsOf(from).some(
+        (parent) => parent === to || (!seen.has(parent) && reaches(parent, to, new Set([...seen, parent]))),
+      )
+    const index = requests.findIndex((request) => firstOf(request) === request && reaches(request, request, new Set()))
+    return index === -1 ? null : { kind: 'dependency-cycle', index, jobId: requests[index]?.id as string }
   }
 
   #exists(jobId: string, requests: readonly Request[]): boolean {
@@ -368,8 +396,8 @@ export class Model {
       const parent = byId.get(named) ?? (this.living().find(({ id }) => id === named) as ModelJob)
       const parentId = byId.has(named) ? (parent.id as string) : named
       if (edges.some((edge) => edge.parentId === parentId)) return
-      const edge = { parentId, parent: parent.chain, ofGroup, onFailure, isMet: false }
-      edge.isMet = this.#weigh(edge) === 'met'
+      const edge: Edge = { parentId, parent: parent.chain, ofGroup, onFailure, state: 'waiting' }
+      if (this.#weigh(edge) === 'met') edge.state = 'met'
       edges.push(edge)
     }
     for (const named of request.dependsOn) add(named, false, request.onParentFailure)
@@ -411,7 +439,7 @@ export class Model {
       group,
       isOccupied: false,
       isCancelRequested: false,
-      cancelledFor: null,
+      isCancelledForParent: false,
     }
     chain.jobs.push(job)
     this.jobs.push(job)
@@ -422,17 +450,13 @@ export class Model {
     const { chain } = last
     const holder = chain.businessKey === null ? undefined : this.#holderOf(chain.businessKey)
     if (holder !== undefined && holder !== chain) return 'business-key-taken'
-    const unmet = chain.edges.filter(({ isMet }) => !isMet)
+    const unmet = chain.edges.filter(({ state }) => state !== 'met')
     const isWaived = (edge: Edge) => byHand && outcomeOf(edge.parent) !== null
-    const doom = unmet.find((edge) => !isWaived(edge) && this.#weigh(edge) === 'cancel')
-    if (doom !== undefined) {
-      // Whoever tries that parent again brings it back.
-      last.cancelledFor = doom.parent
-      return 'doomed'
-    }
-    for (const edge of unmet) edge.isMet = isWaived(edge) || this.#weigh(edge) === 'met'
-    const group =
-      last.group !== null && this.#takeBack(last.group, outcomeOf(chain) as ChainOutcome) ? last.group : null
+    if (unmet.some((edge) => !isWaived(edge) && this.#weigh(edge) === 'cancel')) return 'doomed'
+    for (const edge of unmet) edge.state = isWaived(edge) || this.#weigh(edge) === 'met' ? 'met' : 'waiting'
+    const stays = last.group === null || this.#takeBack(last.group, outcomeOf(chain) as ChainOutcome)
+    if (!stays) for (const edge of chain.edges.filter(({ ofGroup }) => ofGroup)) leaveGroup(edge)
+    const group = stays ? last.group : null
     this.#append(chain, id, last.priority, this.#lastPosition(last.priority), this.now, group)
     return 'created'
   }
@@ -454,19 +478,28 @@ export class Model {
 
   // Ending a chain, and what follows
 
-  #cancelQueued(job: ModelJob, cause: ModelChain | null): void {
+  #cancelQueued(job: ModelJob, isForParent: boolean): void {
     job.status = 'CANCELLED'
-    job.cancelledFor = cause
+    job.isCancelledForParent = isForParent
+    for (const edge of job.chain.edges.filter(isWaiting)) edge.state = 'given-up'
     this.#settle(job, 'CANCELLED')
   }
 
+  #skipQueued(job: ModelJob): void {
+    job.status = 'FINISHED'
+    job.outcome = 'SKIPPED'
+    for (const edge of job.chain.edges.filter(isWaiting)) edge.state = 'given-up'
+    this.#settle(job, 'SKIPPED')
+  }
+
   #settle(job: ModelJob, outcome: ChainOutcome): void {
-    if (job.group !== null) this.#count(job.group, outcome)
-    this.#settled.push(job.chain)
+    const isLive = job.group !== null && job.group.finishedAt === null
+    if (job.group !== null && isLive) this.#count(job.group, outcome)
+    const isOrderOver = isLive && (job.group?.isStopped === true || job.group?.finishedAt !== null)
+    this.#settled.push({ chain: job.chain, isOrderOver })
   }
 
   #count(group: ModelGroup, outcome: ChainOutcome): void {
-    if (group.finishedAt !== null) return
     group.settled[outcome]++
     const ended = Object.values(group.settled).reduce((sum, count) => sum + count, 0)
     if (ended === group.total) {
@@ -481,8 +514,8 @@ export class Model {
 
   #carryOut(actor: Actor): void {
     for (;;) {
-      for (const chain of this.#settled.splice(0)) {
-        if (this.#isAwaited(chain)) this.#cascades.push({ kind: 'settled', subject: chain, cursor: 0 })
+      for (const { chain, isOrderOver } of this.#settled.splice(0)) {
+        if (this.#isAwaited(chain, isOrderOver)) this.#cascades.push({ kind: 'settled', subject: chain, cursor: 0 })
       }
       const cascade = this.#cascades.shift()
       if (cascade === undefined) return
@@ -493,15 +526,10 @@ export class Model {
     }
   }
 
-  #isAwaited(chain: ModelChain): boolean {
-    const isStopped = lastOf(chain).group?.isStopped === true
-    return this.chains.some(
-      (child) =>
-        !child.isPruned &&
-        child.edges.some(
-          (edge) => edge.parent === chain && !edge.isMet && (!isStopped || !edge.ofGroup || child.jobs.length > 1),
-        ),
-    )
+  /** Where no further member is to start, the order of a sequential group releases nobody. */
+  #isAwaited(chain: ModelChain, isOrderOver: boolean): boolean {
+    const listens = (edge: Edge) => edge.parent === chain && isWaiting(edge) && !(isOrderOver && edge.ofGroup)
+    return this.chains.some((child) => !child.isPruned && child.edges.some(listens))
   }
 
   /** True: that was its last page. */
@@ -511,12 +539,14 @@ export class Model {
     const outcome = outcomeOf(subject)
     if (cascade.kind === 'settled' && outcome === null) return true
     // One for each edge: a child that named several Jobs of the chain is there more than once.
+    const state = cascade.kind === 'revived' ? 'given-up' : 'waiting'
+    const isConcerned = (edge: Edge) => edge.parent === subject && edge.state === state
     const children = this.chains
       .filter((child) => !child.isPruned && child.number >= cascade.cursor)
-      .flatMap((child) => child.edges.filter(({ parent, isMet }) => parent === subject && !isMet).map(() => child))
+      .flatMap((child) => child.edges.filter(isConcerned).map(() => child))
       .slice(0, limit)
     for (const child of children) {
-      if (cascade.kind === 'revived') this.#revive(child, subject)
+      if (cascade.kind === 'revived') this.#revive(child)
       else this.#tell(child, subject, outcome as ChainOutcome)
     }
     this.#cascaded += children.length
@@ -526,18 +556,16 @@ export class Model {
 
   #tell(child: ModelChain, parent: ModelChain, outcome: ChainOutcome): void {
     const job = lastOf(child)
-    const edges = child.edges.filter((edge) => edge.parent === parent && !edge.isMet)
+    const edges = child.edges.filter((edge) => edge.parent === parent && isWaiting(edge))
     const [first] = edges
     if (job.status !== 'QUEUED' || first === undefined) return
-    // Members that have not started are the business of the group that was stopped.
-    if (first.ofGroup && job.attempt === 1 && job.group?.isStopped === true) return
-    if (!isFailure(outcome) || first.onFailure === 'run') for (const edge of edges) edge.isMet = true
-    else if (first.onFailure === 'cancel' || first.ofGroup) this.#cancelQueued(job, parent)
+    if (!isFailure(outcome) || first.onFailure === 'run') for (const edge of edges) edge.state = 'met'
+    else if (first.onFailure === 'cancel') this.#cancelQueued(job, true)
   }
 
-  #revive(child: ModelChain, parent: ModelChain): void {
+  #revive(child: ModelChain): void {
     const last = lastOf(child)
-    if (last.status !== 'CANCELLED' || last.cancelledFor !== parent) return
+    if (last.status !== 'CANCELLED' || !last.isCancelledForParent) return
     if (this.#appendByHand(last, null, false) !== 'created') return
     this.#cascades.push({ kind: 'revived', subject: child, cursor: 0 })
   }
@@ -549,15 +577,16 @@ export class Model {
       .slice(0, limit)
     for (const { job } of members) {
       if (cascade.kind === 'cancel') {
-        if (job.status === 'QUEUED') this.#cancelQueued(job, null)
+        if (job.status === 'QUEUED') this.#cancelQueued(job, false)
         else if (job.status === 'RUNNING') job.isCancelRequested = true
-      } else if (job.status === 'QUEUED' && job.attempt === 1) {
-        if (cascade.kind === 'stop') this.#cancelQueued(job, null)
-        else {
-          job.status = 'FINISHED'
-          job.outcome = 'SKIPPED'
-          this.#settle(job, 'SKIPPED')
-        }
+      } else if (job.status === 'QUEUED' && (job.attempt === 1 || job.chain.edges.some(isWaiting))) {
+        // A waiting retry has started, unless it waits for a parent again.
+        if (cascade.kind === 'stop')
+          this.#cancelQueued(
+            job,
+            job.chain.edges.some(({ ofGroup }) => ofGroup),
+          )
+        else this.#skipQueued(job)
       }
     }
     this.#cascaded += members.length
@@ -574,6 +603,16 @@ export function outcomeOf(chain: ModelChain): ChainOutcome | null {
   const last = lastOf(chain)
   if (last.status === 'CANCELLED') return 'CANCELLED'
   return last.status === 'FINISHED' ? last.outcome : null
+}
+
+export function isWaiting({ state }: Edge): boolean {
+  return state === 'waiting'
+}
+
+/** The group does not stop or skip the child any more, so the edge itself says what a failure means. */
+function leaveGroup(edge: Edge): void {
+  edge.ofGroup = false
+  edge.onFailure = 'cancel'
 }
 
 function inOrder(a: ModelJob, b: ModelJob): number {

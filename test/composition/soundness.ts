@@ -11,14 +11,14 @@ const CONTRADICTIONS: Readonly<Record<string, string>> = {
     join pawl_jobs first on first.job_id = coalesce(j.chain_id, j.job_id)
     where q.unmet_parents <> (select count(*) from pawl_dependencies d where d.child_seq = first.seq and d.met = 0)`,
   'a ready Job that waits for a parent': 'select seq from pawl_queue where ready = 1 and unmet_parents > 0',
-  'a Job that started before a parent had settled as it needed': `
+  'a chain that waits for a parent, though none of its Jobs is queued': `
     select d.child_seq
     from pawl_dependencies d
     join pawl_jobs child on child.seq = d.child_seq
-    join pawl_jobs last on coalesce(last.chain_id, last.job_id) = child.job_id
-      and not exists (select 1 from pawl_jobs next where next.retry_of = last.job_id)
-    join pawl_runs r on r.seq = last.seq
-    where d.met = 0 and r.status is not 'SKIPPED'`,
+    where d.met = 0
+      and not exists (
+        select 1 from pawl_jobs_readable j where j.chain_id = child.job_id and j.status = 'QUEUED'
+      )`,
   'a Job that waits for a chain that has settled as it needs, though no cascade is on its way': `
     select d.child_seq
     from pawl_dependencies d

@@ -126,8 +126,11 @@ async function useGroups(stage: TestScheduler, store: Store, clock: SettableCloc
       await stage.advance('10s')
       await group.settled()
       await scheduler.retry(group.jobs[0]?.jobId ?? '').catch(() => {})
+      await scheduler.retry(group.jobs[2]?.jobId ?? '').catch(() => {})
     }
   }
+  await scheduler.groups.create({ jobs: members(1, 'failing') })
+  await stage.advance('2m')
   const slow = await scheduler.groups.create({ onFailure: 'continue', jobs: members(200, 'slow') })
   await stage.runUntilIdle()
   await scheduler.cancel(slow.jobs[199]?.jobId ?? '')

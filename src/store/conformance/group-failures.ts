@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ChainOutcome } from '../../domain/chain.ts'
 import type { GroupCounts, GroupMode, GroupStatus, OnMemberFailure } from '../../domain/group.ts'
 import {
+  applyAll,
   childOf,
   counts,
   createGroup,
