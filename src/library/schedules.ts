@@ -2,6 +2,7 @@ import type { Schedule } from '../domain/schedule.ts'
 import { changeSchedule, disableSchedule, enableSchedule } from '../operations/change-schedule.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { createSchedule } from '../operations/create-schedule.ts'
+import { declareSchedule } from '../operations/declare-schedule.ts'
 import * as previews from '../operations/preview-schedule.ts'
 import type { PageOptions } from '../operations/read-history.ts'
 import { getSchedule, listSchedules, listSkippedSlots, type ScheduleListOptions } from '../operations/read-schedules.ts'
@@ -27,6 +28,14 @@ export class Schedules {
   /** Makes Jobs of a template or a type from now on, whenever a slot comes. */
   create(options: OfType<ScheduleOptions>): Promise<Schedule> {
     return this.#call(() => createSchedule(this.#context, withTypeName(options)))
+  }
+
+  /**
+   * The same for a program that says at each start which schedules it wants: made once, found again by its name, and changed
+   * only when what the program says has changed.
+   */
+  declare(options: OfType<ScheduleOptions>): Promise<Schedule> {
+    return this.#call(() => declareSchedule(this.#context, withTypeName(options)))
   }
 
   /** A new cron expression, zone or interval starts from now, and so does enabling; other changes move no slot. */

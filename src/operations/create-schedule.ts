@@ -6,6 +6,13 @@ import { firstSlotOf, readScheduleOptions, type ScheduleOptions } from './schedu
 
 /** Makes Jobs of a template or a type from now on, whenever a slot comes. */
 export async function createSchedule(context: OperationContext, options: ScheduleOptions): Promise<Schedule> {
+  const schedule = await prepareSchedule(context, options)
+  await context.store.createSchedule(schedule)
+  return schedule
+}
+
+/** A schedule that can be written, or an error that says what is wrong with it. */
+export async function prepareSchedule(context: OperationContext, options: ScheduleOptions): Promise<Schedule> {
   const now = context.clock.now()
   const definition = readScheduleOptions(options, now)
   const { timing, enabled } = definition
@@ -23,6 +30,5 @@ export async function createSchedule(context: OperationContext, options: Schedul
   }
   // What would break it at its first slot is told now.
   await prepareScheduledJob(context, schedule)
-  await context.store.createSchedule(schedule)
   return schedule
 }

@@ -51,6 +51,9 @@ export interface RecordedSkip extends SkippedSlots {
 export interface ScheduleStore {
   createSchedule(schedule: Schedule): Promise<void>
 
+  /** The same, unless one was declared under this name before: then that one is returned, as it is. */
+  declareSchedule(name: string, schedule: Schedule): Promise<Schedule>
+
   findSchedule(scheduleId: string): Promise<Schedule | null>
 
   /** Newest first. */

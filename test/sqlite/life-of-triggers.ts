@@ -51,7 +51,7 @@ async function useTemplatesAndSchedules(stage: TestScheduler): Promise<void> {
   const schedules = [
     await scheduler.schedules.create({ name: 'plain', ...every }),
     await scheduler.schedules.create({ name: 'failing', ...every, type: 'failing' }),
-    await scheduler.schedules.create({ name: 'doomed', templateId, everyMs: 2_000 }),
+    await scheduler.schedules.declare({ name: 'doomed', templateId, everyMs: 2_000 }),
     await scheduler.schedules.create({ name: 'of a template', templateId, cron: '*/5 * * * * *' }),
     await scheduler.schedules.create({ name: 'skip', ...every, type: 'slow', overlap: 'skip' }),
     await scheduler.schedules.create({ name: 'one', ...every, type: 'slow', overlap: 'queue-one', missed: 'none' }),

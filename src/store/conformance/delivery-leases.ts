@@ -42,9 +42,9 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
   test('a leased delivery is not leased again while its lease lasts', async (stage) => {
     await subscribe(stage)
     await complete(stage)
-    await leaseOne(stage)
+    await leaseOne(stage, { perEndpoint: 1 })
     assertSame(await lease(stage, { now: NOW + SECOND + LEASE_MS - 1 }), [])
-    assert.equal((await lease(stage, { now: NOW + SECOND + LEASE_MS })).length, 1)
+    assert.equal((await lease(stage, { now: NOW + SECOND + LEASE_MS, perEndpoint: 1 })).length, 1)
   })
 
   test('nothing is leased before it is due', async (stage) => {
@@ -100,7 +100,9 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
   // Few and many: a store may find its way differently when much is due.
   for (const each of [3, 40]) {
     test(`endpoints with ${each} deliveries each take turns, beginning after the one that was last`, async (stage) => {
-      const webhooks = [await subscribe(stage), await subscribe(stage), await subscribe(stage)]
+      const first = await subscribe(stage)
+      await complete(stage, each)
+      const webhooks = [first, await subscribe(stage), await subscribe(stage)]
       await complete(stage, each)
       const seen: (string | null)[] = []
       let after: string | null = null
@@ -310,6 +312,28 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
     await stage.store.removeWebhook(webhookId, NOW)
     assertSame(await record(stage, attemptOf(leased)), ['late'])
     assertSame(await statuses(stage), ['FAILED'])
+  })
+
+  test('what can be sent now is told to whoever listens', async (stage) => {
+    const { store, nodeId } = stage
+    let stirs = 0
+    const stop = store.subscribe((signal) => {
+      if (signal.kind === 'stirred' && signal.what.has('deliveries')) stirs++
+    })
+    const isTold = async (act: () => Promise<unknown>): Promise<void> => {
+      stirs = 0
+      await act()
+      assert.equal(stirs, 1)
+    }
+    const webhook = await subscribe(stage)
+    const job = await stage.start()
+    await isTold(() => stage.finish(job))
+    const leased = await leaseOne(stage)
+    await isTold(() => store.releaseDeliveries(nodeId, NOW))
+    await record(stage, attemptOf(await leaseOne(stage)))
+    await isTold(() => store.replayDelivery(leased.delivery.deliveryId, NOW))
+    await isTold(() => store.changeWebhook({ webhook, now: NOW }))
+    stop()
   })
 
   test('the next instant is that of the first delivery or lease after the given one', async (stage) => {

@@ -51,6 +51,10 @@ export abstract class SqliteTriggers
     return this.write((transaction) => slots.createSchedule(transaction, schedule))
   }
 
+  declareSchedule(name: string, schedule: Schedule): Promise<Schedule> {
+    return this.write((transaction) => slots.declareSchedule(transaction, name, schedule))
+  }
+
   findSchedule(scheduleId: string): Promise<Schedule | null> {
     return this.read((connection) => slots.findSchedule(connection, scheduleId))
   }

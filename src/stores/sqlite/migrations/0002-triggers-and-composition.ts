@@ -103,6 +103,8 @@ create table pawl_templates (
 
 create table pawl_schedules (
   schedule_id text primary key,
+  -- Under which name a program declares it at each of its starts. Null: it was made once, by hand or by a program.
+  declared_as text,
   name text not null,
   -- One of the two.
   template_id text,
@@ -134,6 +136,7 @@ create table pawl_schedules (
   planned_at integer not null
 ) strict, without rowid;
 
+create unique index pawl_schedules_declared on pawl_schedules (declared_as) where declared_as is not null;
 create index pawl_schedules_due on pawl_schedules (next_slot_at) where next_slot_at is not null;
 create index pawl_schedules_planned on pawl_schedules (planned_at) where enabled = 1;
 

@@ -14,14 +14,23 @@ const INSERT_SCHEDULE = `
 insert into pawl_schedules (
   name, template_id, type, params, cron, every_ms, anchor_at, timezone, missed, overlap, priority, tags, business_key,
   enabled, disabled_reason, last_slot_at, next_slot_at, updated_at, planned_at,
-  schedule_id, revision, created_at, last_triggered_at
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+  schedule_id, revision, created_at, last_triggered_at, declared_as
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-export function createSchedule(transaction: Transaction, schedule: Schedule): void {
+export function createSchedule(transaction: Transaction, schedule: Schedule, declaredAs: string | null = null): void {
   const { scheduleId, revision, createdAt, lastTriggeredAt } = schedule
   const definition = definitionOf(schedule, createdAt)
-  transaction.connection.run(INSERT_SCHEDULE, ...definition, scheduleId, revision, createdAt, lastTriggeredAt)
+  const { connection } = transaction
+  connection.run(INSERT_SCHEDULE, ...definition, scheduleId, revision, createdAt, lastTriggeredAt, declaredAs)
   transaction.stirs.add('schedules')
+}
+
+const SELECT_DECLARED = 'select schedule_id from pawl_schedules where declared_as = ?'
+
+export function declareSchedule(transaction: Transaction, name: string, schedule: Schedule): Schedule {
+  const declared = transaction.connection.get<{ schedule_id: string }>(SELECT_DECLARED, name)
+  if (declared === undefined) createSchedule(transaction, schedule, name)
+  return findSchedule(transaction.connection, declared?.schedule_id ?? schedule.scheduleId) ?? schedule
 }
 
 // 1 row: changed. The firing before has looked at the fence, and made a new revision.
