@@ -19,12 +19,15 @@ const count = defineJob({
   type: 'count',
   params: z.enum(['words', 'letters']),
   run({ params, parents }) {
-    const [text] = Object.values(parents)
-    return `${String(text).match(params === 'words' ? /\w+/g : /\w/g)?.length} ${params}`
+    const [text] = z.tuple([z.string()]).parse(Object.values(parents))
+    return `${text.match(params === 'words' ? /\w+/g : /\w/g)?.length ?? 0} ${params}`
   },
 })
 
-const report = defineJob({ type: 'report', run: ({ parents }) => Object.values(parents).join(', ') })
+const report = defineJob({
+  type: 'report',
+  run: ({ parents }) => z.array(z.string()).parse(Object.values(parents)).join(', '),
+})
 
 const scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [load, count, report], concurrency: 2 })
 await scheduler.start()

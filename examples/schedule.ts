@@ -20,7 +20,7 @@ const { scheduleId } = await scheduler.schedules.create({ name: 'nightly', type:
 await kit.advance('3d')
 const backups = (await scheduler.listJobs({ scheduleId })).items
 assert.deepEqual(
-  backups.map(({ slotAt }) => slotAt).sort(),
+  backups.map(({ slotAt }) => slotAt).toReversed(),
   preview.items.map(({ at }) => at),
 )
 assert(backups.every(({ outcome }) => outcome === 'COMPLETED'))

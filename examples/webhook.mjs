@@ -55,7 +55,7 @@ await scheduler.webhooks.replay(delivery.deliveryId)
 await delivered(job.jobId)
 assert.equal(messages, 2)
 assert.equal(mails.size, 1)
-console.log(`${messages} messages, ${mails.size} mail: ${[...mails.values()]}`)
+console.log(`${messages} messages, ${mails.size} mail: ${[...mails.values()].join(', ')}`)
 
 const forged = await fetch(url, { method: 'POST', body: '{"event":"job.run.completed"}' })
 assert.equal(forged.status, 401)

@@ -92,7 +92,7 @@ export function wireRun(run: Run, { templateId }: Pick<Job, 'templateId'>): Wire
   }
 }
 
-export function wireRetryPolicy({ maxRetries, maxCrashRetries, backoff }: RetryPolicy) {
+function wireRetryPolicy({ maxRetries, maxCrashRetries, backoff }: RetryPolicy) {
   return { max_retries: maxRetries, max_crash_retries: maxCrashRetries, backoff: wireBackoff(backoff) }
 }
 

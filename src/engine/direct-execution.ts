@@ -122,7 +122,7 @@ export class DirectExecutions {
   /** Nobody will look any more. */
   close(error: Error): void {
     this.#closedBy = error
-    for (const waiter of [...this.#waiters.values()]) this.#leave(waiter)?.reject(error)
+    for (const waiter of this.#waiters.values()) this.#leave(waiter)?.reject(error)
   }
 
   /** Our own node is known to live; of the others only the row is, and a dead one may have left it. */

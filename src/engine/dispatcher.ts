@@ -106,6 +106,8 @@ export class Dispatcher {
       for (const job of jobs) this.#start(job.type, () => this.#parts.execute(job))
       // Fewer than asked for: nothing else is ready, until somebody wakes us or a delayed Job becomes due.
       if (claimed < limit) nextLookMs = await this.#untilNextDueMs()
+      // Something became due meanwhile. There is nothing to wait for, and a virtual clock may not move.
+      if (nextLookMs === 0) this.#isWoken = true
     } catch (error) {
       this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
       nextLookMs = RETRY_CLAIM_MS

@@ -78,7 +78,7 @@ export class GroupSettlements {
   async #look(): Promise<void> {
     this.#timer?.cancel()
     this.#timer = null
-    for (const groupId of [...this.#waiters.keys()]) {
+    for (const groupId of this.#waiters.keys()) {
       try {
         const group = await this.#store.findGroup(groupId)
         if (group !== null && group.finishedAt === null) continue

@@ -1,5 +1,5 @@
 // The caller’s side: what keeps a ticket alive, what ends the wait, and the life of a scheduler that only waits.
-import { defineJob, openScheduler, type Store, type StoreSource } from 'pawl'
+import { defineJob, openScheduler, type Store } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
 import { onFaultPoint, openTestScheduler, SettableClock } from 'pawl/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
@@ -18,6 +18,7 @@ async function openBusyStage() {
     run: async ({ params }) => {
       begun.push(params)
       if (params === 'running') await gate.passed
+      if (params === 'long') await new Promise<void>((resolve) => stage.clock.after(3_600_000, resolve))
       return params
     },
   })
@@ -95,17 +96,19 @@ describe('a ticket', () => {
 
   test('that is served in the moment of its timeout is waited for to its end', async () => {
     const { stage, scheduler, store, gate, begun, work } = await openBusyStage()
-    const call = scheduler.runDirect(work, 'last moment', { waitTimeoutMs: 10_000 })
+    const call = scheduler.runDirect(work, 'long', { waitTimeoutMs: 10_000 })
     await stage.runUntilIdle()
     const release = store.releaseTicket.bind(store)
     vi.spyOn(store, 'releaseTicket').mockImplementation(async (...request) => {
       // The place comes free between the timer and the write.
       gate.open()
-      await vi.waitFor(() => expect(begun).toContain('last moment'), PATIENCE)
+      await vi.waitFor(() => expect(begun).toContain('long'), PATIENCE)
       return release(...request)
     })
-    await stage.advance('10s')
-    expect(await call).toMatchObject({ result: 'last moment' })
+    await stage.advance('1m')
+    expect((await scheduler.listReservations()).items).toMatchObject([{ status: 'RUNNING' }])
+    await stage.advance('1h')
+    expect(await call).toMatchObject({ result: 'long' })
     await stage.close()
   })
 })
@@ -127,54 +130,60 @@ async function openAbandonedTicket(store: Store, clock: SettableClock, type: str
 }
 
 describe('a scheduler that was never started', () => {
-  const gate = newGate()
-  const work = defineJob({
-    type: 'work',
-    run: async ({ params }) => {
-      if (params === 'running') await gate.passed
-      return params
-    },
-  })
-
-  test('lives while it waits, and claims nothing; then it is gone', async () => {
+  /** A worker whose only place is taken until the gate opens, and a caller beside it. */
+  async function openPair() {
     const path = newDatabasePath()
-    const source: StoreSource = sqlite(path)
-    await using worker = await openScheduler({ store: sqlite(path), jobs: [work], name: 'worker' })
+    const gate = newGate()
+    const work = defineJob({
+      type: 'work',
+      run: async ({ params }) => {
+        if (params === 'running') await gate.passed
+        return params
+      },
+    })
+    const worker = await openScheduler({ store: sqlite(path), jobs: [work], name: 'worker' })
     await worker.start()
     await worker.enqueue(work, 'running')
     await vi.waitFor(() => expect(worker.executing).toHaveLength(1), PATIENCE)
-    const caller = await openScheduler({ store: source, jobs: [work], name: 'caller' })
-    const names = async () => (await worker.listNodes()).map(({ name, claims }) => ({ name, claims }))
-    expect(await names()).toEqual([{ name: 'worker', claims: true }])
+    const caller = await openScheduler({ store: sqlite(path), jobs: [work], name: 'caller' })
+    const nodes = async () => (await worker.listNodes()).map(({ name, claims }) => ({ name, claims }))
+    const waiting = async (count: number) => {
+      const read = async () => (await worker.listReservations({ status: 'WAITING' })).items
+      await vi.waitFor(async () => expect(await read()).toHaveLength(count), PATIENCE)
+    }
+    return { worker, caller, work, gate, nodes, waiting }
+  }
+  const WORKER = { name: 'worker', claims: true }
+
+  test('lives while it waits, and claims nothing; then it is gone, until it waits again', async () => {
+    const { worker, caller, work, gate, nodes, waiting } = await openPair()
+    expect(await nodes()).toEqual([WORKER])
     const calls = ['a', 'b'].map((params) => caller.runDirect(work, params))
-    await vi.waitFor(
-      async () => expect((await worker.listReservations({ status: 'WAITING' })).items).toHaveLength(2),
-      PATIENCE,
-    )
-    expect(await names()).toEqual([
-      { name: 'worker', claims: true },
-      { name: 'caller', claims: false },
-    ])
+    await waiting(2)
+    expect(await nodes()).toEqual([WORKER, { name: 'caller', claims: false }])
     gate.open()
     expect((await Promise.all(calls)).map(({ result }) => result)).toEqual(['a', 'b'])
-    expect(await names()).toEqual([{ name: 'worker', claims: true }])
-    // It can wait again, and it can start.
+    expect(await nodes()).toEqual([WORKER])
     expect(await caller.runDirect(work, 'c')).toMatchObject({ result: 'c' })
-    await caller.start()
-    expect(await names()).toHaveLength(2)
+    expect(await nodes()).toEqual([WORKER])
     await caller.close()
-    expect(await names()).toEqual([{ name: 'worker', claims: true }])
+    await worker.close()
   })
 
-  test('and starts while it waits stays', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(newDatabasePath()), jobs: [work], name: 'both' })
-    await scheduler.start()
-    await scheduler.stop()
-    expect((await scheduler.listNodes()).map(({ claims }) => claims)).toEqual([false])
-    await scheduler.start()
-    expect((await scheduler.listNodes()).map(({ claims }) => claims)).toEqual([true])
-    await scheduler.runDirect(work, 'x')
-    expect((await scheduler.listNodes()).map(({ claims }) => claims)).toEqual([true])
+  test('and starts while it waits stays when the wait is over', async () => {
+    const { worker, caller, work, gate, nodes, waiting } = await openPair()
+    const call = caller.runDirect(work, 'a', { waitTimeoutMs: 60_000 })
+    await waiting(1)
+    await caller.start()
+    // It has a free place and a handler, so it serves its own ticket.
+    expect(await call).toMatchObject({ result: 'a' })
+    expect(await nodes()).toEqual([WORKER, { name: 'caller', claims: true }])
+    await caller.stop()
+    expect(await nodes()).toEqual([WORKER, { name: 'caller', claims: false }])
+    gate.open()
+    await caller.close()
+    expect(await nodes()).toEqual([WORKER])
+    await worker.close()
   })
 })
 

@@ -1,6 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { existsSync } from 'node:fs'
+import { expect, onTestFailed, test, vi } from 'vitest'
 import { identifyProcess, isSameProcess } from '../../src/platform/processes.ts'
-import { PATIENCE } from '../recovery/processes.ts'
 import { Stage } from './stage.ts'
 
 // The caller in one process, the bodies in another: real files, real signals. A node looks for dead ones every second, and a
@@ -165,6 +165,8 @@ test('a body in a child process is executed like any, and its context is that of
   stage.letGo('child')
   const [row] = stage.select('select reservation_id from pawl_reservations')
   expect(await call.answer()).toMatchObject({ result: { jobId: row?.['reservation_id'], pid } })
+  // There is no Run that would lead to a log file, so none is left behind.
+  expect(existsSync(`${stage.file}-logs`)).toBe(false)
 })
 
 test('a child that dies is an error of the call', async () => {
@@ -176,17 +178,16 @@ test('a child that dies is an error of the call', async () => {
   expect(answer.message).toContain('SIGKILL')
 })
 
-test('the child of a killed node is dead before the caller is told', async () => {
+test('the child of a killed node is dead before the caller is told, also one that cannot notice it', async () => {
   const stage = new Stage()
   const worker = await stage.open('worker', ['child'])
   const caller = await stage.open('caller', [], { start: false })
   const call = caller.run('child', { folder: stage.folder })
   const child = identifyProcess(await stage.childWorks())
   expect.assert(child !== null)
-  await vi.waitFor(
-    () => expect(stage.select('select child from pawl_direct_occupancies')[0]?.['child']).toBeTypeOf('string'),
-    PATIENCE,
-  )
+  // A stopped child that nobody kills would stay for ever.
+  onTestFailed(() => void (isSameProcess(child) && process.kill(child.pid, 'SIGKILL')))
+  process.kill(child.pid, 'SIGSTOP')
   await worker.kill()
   expect(await call.answer()).toMatchObject({ code: 'direct_failed', reason: 'crash' })
   expect(isSameProcess(child)).toBe(false)

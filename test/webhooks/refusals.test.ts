@@ -25,11 +25,11 @@ test.for([
 test('a private address is refused by a change too, and what was saved stays', async () => {
   await using stage = await openStage()
   const { webhooks } = stage.scheduler
-  const { secret, ...webhook } = await webhooks.create({ url: URL })
-  expect((await refusalOf(webhooks.change(webhook.webhookId, { url: 'http://192.168.0.1/' }))).code).toBe(
-    'webhook_url_refused',
-  )
-  expect(await webhooks.get(webhook.webhookId)).toEqual(webhook)
+  const { webhookId } = await webhooks.create({ url: URL })
+  const saved = await webhooks.get(webhookId)
+  const refusal = await refusalOf(webhooks.change(webhookId, { url: 'http://192.168.0.1/' }))
+  expect(refusal.code).toBe('webhook_url_refused')
+  expect(await webhooks.get(webhookId)).toEqual(saved)
 })
 
 test("a private address is refused as a job's own url, and nothing is enqueued", async () => {

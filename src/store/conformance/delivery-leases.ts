@@ -91,9 +91,15 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
     const counts = (leased: Awaited<ReturnType<typeof lease>>) =>
       webhooks.map(({ webhookId }) => leased.filter(({ delivery }) => delivery.webhookId === webhookId).length)
     const first = await lease(stage, { limit: 4 })
-    assertSame(counts(first).toSorted(), [1, 1, 2])
+    assertSame(
+      counts(first).toSorted((a, b) => a - b),
+      [1, 1, 2],
+    )
     const second = await lease(stage, { limit: 8 })
-    assertSame(counts(second).toSorted(), [2, 3, 3])
+    assertSame(
+      counts(second).toSorted((a, b) => a - b),
+      [2, 3, 3],
+    )
     assertSame(counts([...first, ...second]), [4, 4, 4])
   })
 
@@ -111,7 +117,7 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
         seen.push(...page.leased.map(({ delivery }) => delivery.webhookId))
         after = page.after
       }
-      assertSame(seen.slice(0, 3).toSorted(), webhooks.map(({ webhookId }) => webhookId).toSorted())
+      assertSame(new Set(seen.slice(0, 3)), new Set(webhooks.map(({ webhookId }) => webhookId)))
       assertSame(seen.slice(3), seen.slice(0, 3))
       const two = await lease(stage, { limit: 2, after })
       assertSame(
@@ -125,13 +131,13 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
     await stage.store.declareDefaultSecret(SECRET)
     const full = await subscribe(stage)
     await complete(stage, 80)
-    const jobs = Array.from({ length: 1_100 }, (_, n) => newJob({ webhookUrl: `https://n${n}.example.com/` }))
+    const jobs = Array.from({ length: 2_200 }, (_, n) => newJob({ webhookUrl: `https://n${n}.example.com/` }))
     await stage.enqueue(jobs)
-    for (const { jobId } of jobs) await stage.cancel(jobId)
-    const middle = 'https://n5.example.com'
+    await Promise.all(jobs.map(({ jobId }) => stage.cancel(jobId)))
+    const middle = 'https://n1500.example.com'
     for (const until of [null, middle, full.webhookId]) {
       const leased = await leaseRound(stage, until)
-      assert.equal(new Set(leased).size, 1_100 + 1)
+      assert.equal(new Set(leased).size, jobs.length + 1)
       assertSame(await leaseRound(stage, until), [])
       await stage.store.releaseDeliveries(stage.nodeId, NOW)
     }
@@ -143,10 +149,10 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
     const living = await subscribe(stage)
     await complete(stage, 1)
     const leased = await lease(stage, { limit: 5, perEndpoint: 3 })
-    assertSame(
-      leased.map(({ delivery }) => delivery.webhookId).toSorted(),
-      [dead, dead, dead, living].map(({ webhookId }) => webhookId).toSorted(),
+    const counts = [dead, living].map(
+      ({ webhookId }) => leased.filter(({ delivery }) => delivery.webhookId === webhookId).length,
     )
+    assertSame(counts, [3, 1])
   })
 
   test('a delivery that arrived is over', async (stage) => {
@@ -354,7 +360,7 @@ export function testDeliveryLeases({ test, testShared }: Kit): void {
 async function leaseRound(stage: Stage, until: string | null): Promise<string[]> {
   const leased: string[] = []
   let after = until
-  for (let call = 0; call < 20; call++) {
+  for (let call = 0; call < 10; call++) {
     const page = await leasePage(stage, { limit: 300, perEndpoint: 1, now: NOW + 2 * SECOND, after, until })
     leased.push(...page.leased.map(({ delivery, url }) => delivery.webhookId ?? url))
     if (page.leased.length < 300 && !page.isCutShort) return leased
