@@ -109,6 +109,8 @@ export class Recovery {
       // What is left waits for a child that we cannot kill: the next look finds it.
       if (!ended.includes(true)) return
     }
+    // Messages that it was sending are somebody else's now, without waiting for its leases to end.
+    await store.releaseDeliveries(node.nodeId, clock.now())
     passFaultPoint('recovery:runs-ended')
     if ((await store.removeNode(node.nodeId, clock.now())) !== 'removed') return
     await store.liveness.bury(node.nodeId)

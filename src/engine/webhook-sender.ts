@@ -17,13 +17,13 @@ export interface WebhookSenderParts {
   readonly logger: Logger
   readonly nodeId: string
   readonly poster: Pick<WebhookPoster, 'post'>
-  /** Posts at once. @default 16 */
+  /** Posts at once. @default 64 */
   readonly concurrency?: number
   /** Posts to one endpoint at once, on the whole store. @default 4 */
   readonly perEndpoint?: number
 }
 
-const CONCURRENCY = 16
+const CONCURRENCY = 64
 const PER_ENDPOINT = 4
 
 /** Longer than any post takes, so that nobody else sends what is still being sent: the poster gives up after 10 s. */

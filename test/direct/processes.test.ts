@@ -32,14 +32,14 @@ test('calls of several processes are served in the order of their arrival', asyn
   await stage.open('worker', ['work'])
   await stage.enqueue('work', 'running')
   await stage.begins('running')
-  const callers = await Promise.all(['a', 'b'].map((name) => stage.open(name, [], { start: false })))
+  const [a, b] = [await stage.open('a', [], { start: false }), await stage.open('b', [], { start: false })]
   const calls = []
   for (const [index, params] of ['first', 'second', 'third', 'fourth'].entries()) {
-    calls.push(callers[index % 2]?.run('work', params))
+    calls.push((index % 2 === 0 ? a : b).run('work', params))
     await stage.becomes(Array.from({ length: index + 1 }, () => 'WAITING'))
   }
   stage.letGo('running', 'first', 'second', 'third', 'fourth')
-  await Promise.all(calls.map((call) => call?.answer()))
+  await Promise.all(calls.map((call) => call.answer()))
   expect(stage.begun().map((line) => line.split(' ')[1])).toEqual(['running', 'first', 'second', 'third', 'fourth'])
 })
 

@@ -4,6 +4,8 @@ import { testCascades } from './cascades.ts'
 import { testClaim } from './claim.ts'
 import { testClose } from './close.ts'
 import { testDamage } from './damage.ts'
+import { testDeliveries, testDeliveries } from './deliveries.ts'
+import { testDeliveryLeases, testDeliveryLeases } from './delivery-leases.ts'
 import { testDependencies } from './dependencies.ts'
 import { testDependents } from './dependents.ts'
 import { testDirectRuns } from './direct-runs.ts'
@@ -41,6 +43,7 @@ import { testTemplates } from './templates.ts'
 import { testTransitions } from './transitions.ts'
 import { testStoredTypesAndLimits } from './types-and-limits.ts'
 import { testWaitingJobs } from './waiting-jobs.ts'
+import { testWebhooks, testWebhooks } from './webhooks.ts'
 
 /** The contract, in the order of a Job's life. The titles are the first half of a test's full name. */
 export const concerns: readonly { readonly title: string; readonly register: (kit: Kit) => void }[] = [
@@ -73,6 +76,9 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'group cancel', register: testGroupCancel },
   { title: 'cascades', register: testCascades },
   { title: 'group cascades', register: testGroupCascades },
+  { title: 'webhooks', register: testWebhooks },
+  { title: 'deliveries', register: testDeliveries },
+  { title: 'delivery leases', register: testDeliveryLeases },
   { title: 'transitions', register: testTransitions },
   { title: 'nodes', register: testNodes },
   { title: 'liveness', register: testLiveness },

@@ -3,6 +3,7 @@ import {
   applyAll,
   applyPage,
   cancelGroup,
+  childOf,
   counts,
   createGroup,
   groupOf,
@@ -72,9 +73,11 @@ export function testGroupCascades({ test, testReopened }: Kit): void {
     test(`sequential with \`${onFailure}\`: nobody starts between two pages, because somebody before him failed`, async (stage) => {
       const members = newJobs(MANY)
       await createGroup(stage, members, { mode: 'sequential', onFailure })
+      // Who depends on a member by name is told of its end, and only he.
+      await stage.enqueue(idsOf(members).map((jobId) => childOf([jobId], 'run', { type: 'poem' })))
       await settle(stage, await startsLater(stage, idsOf(members)[0] as string), 'FAILED')
-      for (let turn = 0; turn < 2 * MANY; turn++) {
-        assertSame(await stage.claim({ now: LATER }), [])
+      for (let turn = 0; turn < 4 * MANY; turn++) {
+        assertSame(await stage.claim({ now: LATER, types: new Map([['story', MANY]]) }), [])
         if (!(await stage.store.hasCascades())) return
         await applyPage(stage, SMALL_PAGE)
       }

@@ -131,6 +131,16 @@ export function testGroups({ test, testShared }: Kit): void {
     assertSame(await stage.store.findParentResults(second.jobId), new Map([[first.jobId, '{"pages":7}']]))
   })
 
+  test('in a sequential group, the result of the member before it is found as that of a parent', async (stage) => {
+    const members = newJobs(2)
+    await createGroup(stage, members, { mode: 'sequential' })
+    const [first, second] = idsOf(members) as [string, string]
+    await settle(stage, await startsLater(stage, first), 'COMPLETED')
+    const job = await startsLater(stage, second)
+    assert.equal(job.hasParents, true)
+    assertSame(await stage.store.findParentResults(second), new Map([[first, '{"pages":7}']]))
+  })
+
   test('it is RUNNING from the first start on, and COMPLETED when the last member is', async (stage) => {
     const groupId = await createGroup(stage, newJobs(3))
     const seen = async () => {

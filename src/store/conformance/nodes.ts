@@ -15,6 +15,17 @@ export function testNodes({ test, testShared }: Kit): void {
     )
   })
 
+  test('a node says whether it claims', async (stage) => {
+    const claims = async () => (await stage.store.listNodes()).map((node) => node.claims)
+    assertSame(await claims(), [true])
+    await stage.store.setNodeClaims(stage.nodeId, false)
+    assertSame(await claims(), [false])
+    await stage.changesNothing(() => stage.store.setNodeClaims(stage.nodeId, false))
+    await stage.store.setNodeClaims(stage.nodeId, true)
+    assertSame(await claims(), [true])
+    await stage.changesNothing(() => stage.store.setNodeClaims(newId(), false))
+  })
+
   test('two nodes of the same name and pid on the same host are two nodes', async (stage) => {
     const [one, two] = [newNode(), newNode()]
     await stage.store.registerNode(one)

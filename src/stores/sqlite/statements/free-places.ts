@@ -16,7 +16,6 @@ interface ClaimingRow extends SqlRow {
 }
 
 interface ClaimingNode {
-  readonly nodeSeq: number
   readonly types: ReadonlySet<string>
   free: number
 }
@@ -50,7 +49,6 @@ export class FreePlaces {
       .all<ClaimingRow>(SELECT_CLAIMING)
       .filter((row) => row.node_seq !== this.#except)
       .map((row) => ({
-        nodeSeq: row.node_seq,
         types: new Set(JSON.parse(row.types) as string[]),
         free: row.free,
       }))
