@@ -67,7 +67,7 @@ test('the handler’s failure reaches the caller in the other process', async ()
   const caller = await stage.open('caller', [], { start: false })
   const answer = await caller.run('failing', 'the ink ran out').answer()
   expect(answer).toMatchObject({ code: 'direct_failed', reason: 'error' })
-  expect(answer.message).toContain('RangeError: the ink ran out')
+  expect(answer.message).toContain('RangeError: "the ink ran out"')
 })
 
 test('a caller that is killed while it waits blocks nobody: its ticket expires without a restart', async () => {
