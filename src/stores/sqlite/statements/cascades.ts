@@ -169,7 +169,7 @@ function applyPage(
 // Children that wait for this chain (0), or gave up waiting for it (2). More than one row per child when it named several of its Jobs: the first one's turn
 // deals with all of them, so it does no harm that a page may end between them.
 const SELECT_WAITING_CHILDREN = `
-select child_seq, on_failure
+select child_seq, on_failure, of_group
 from pawl_dependencies
 where parent_seq = ? and met = ? and child_seq > ?
 order by child_seq
@@ -178,6 +178,7 @@ limit ?`
 interface ChildRow extends SqlRow {
   child_seq: number
   on_failure: OnParentFailure
+  of_group: number
 }
 
 function pageOf(rows: readonly ChildRow[], cursor: number, limit: number): Page {
@@ -192,9 +193,10 @@ function tellDependents(transaction: Transaction, chainId: string, cursor: numbe
   const outcome = last === undefined ? null : chainOutcome({ status: statusOf(last), outcome: last.run_status })
   if (first === undefined || outcome === null) return { cursor, isLast: true }
   const rows = connection.all<ChildRow>(SELECT_WAITING_CHILDREN, first.seq, 0, cursor, limit)
-  for (const { child_seq, on_failure } of rows) {
+  for (const { child_seq, on_failure, of_group } of rows) {
     const child = findQueuedOfChain(connection, child_seq)
     if (child === undefined || child.unmet_parents === 0) continue
+    if (of_group === 1 && isGroupStopped(connection, child)) continue
     const means = decideDependency(outcome, on_failure)
     if (means === 'met') meetParent(transaction, child, child_seq, first.seq, now)
     else if (means === 'cancel') {
@@ -204,6 +206,13 @@ function tellDependents(transaction: Transaction, chainId: string, cursor: numbe
   }
   transaction.cascaded += rows.length
   return pageOf(rows, cursor, limit)
+}
+
+const IS_STOPPED = 'select 1 as found from pawl_groups where group_id = ? and stopped = 1'
+
+/** Its members are being stopped, skipped or cancelled: the order of the group lets nobody start any more. */
+function isGroupStopped(connection: Connection, member: JobRow): boolean {
+  return member.group_id !== null && connection.get(IS_STOPPED, member.group_id) !== undefined
 }
 
 /** Children that were cancelled because this chain had failed get a new Job, now that it is tried again. */
