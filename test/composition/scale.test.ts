@@ -66,6 +66,21 @@ describe('many', { timeout: 300_000 }, () => {
     isSoundlyComposed(file)
   })
 
+  test('children that have completed do not make it dear to forget their parent', async () => {
+    const { stage, counting, file } = await open()
+    const top = newJob({ priority: 1 })
+    const parent = await stage.start(top)
+    await stage.enqueue(childrenOf(top.jobId, SOME))
+    await stage.finish(parent, 'COMPLETED')
+    await applyAll(stage, counting)
+    const claimed = await stage.claim(SOME)
+    await stage.finishAll(claimed)
+    counting.reset()
+    await stage.store.pruneChains({ endedBefore: NOW + 1, limit: 1, cursor: null })
+    staysSmall(counting)
+    isSoundlyComposed(file)
+  })
+
   test('children that have children of their own fall in pages', async () => {
     const { stage, counting, file } = await open()
     const top = newJob({ priority: 1 })
