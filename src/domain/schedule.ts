@@ -1,8 +1,7 @@
 import type { JsonValue } from './json.ts'
-import type { Timing } from './slots.ts'
+import type { MissedPolicy, Timing } from './slots.ts'
 
-/** What happens to slots that were missed: one Job for the latest, one for each (at most 100, the latest), or none. */
-export type MissedPolicy = 'one' | 'all' | 'none'
+export type { MissedPolicy }
 
 /**
  * What happens to a slot while an earlier chain of the schedule is live: its Job is made all the same, it is skipped, or one

@@ -26,6 +26,7 @@ export const MISSED_ALL_MAX = 100
 export const SKIPPED_COUNT_MAX = 100
 export const PREVIEW_COUNT_MAX = 100
 
+/** What happens to slots that were missed: one Job for the latest, one for each of the latest 100, or none. */
 export type MissedPolicy = 'one' | 'all' | 'none'
 
 /** What a caller gave, as a timing, or an error that names the option. An interval counts from `anchorAt`. */
@@ -70,7 +71,7 @@ function latestSlots(timing: Timing, afterAt: number, atOrBefore: number, count:
 }
 
 /** Slots that made no Job, as one stretch of time. */
-export interface SkippedSlots {
+export interface MissedSlots {
   readonly firstSlotAt: number
   readonly lastSlotAt: number
   /** Null: more than was worth counting. */
@@ -82,7 +83,7 @@ export interface SkippedSlots {
 export interface SlotPlan {
   /** In order. */
   readonly fire: readonly number[]
-  readonly skipped: readonly SkippedSlots[]
+  readonly skipped: readonly MissedSlots[]
   readonly nextSlotAt: number | null
 }
 
@@ -123,7 +124,7 @@ function missedToFire(policy: MissedPolicy): number {
 }
 
 /** `slots` are the latest that were skipped; when they are more than we count, there may be any number before them. */
-function describeSkipped(timing: Timing, afterAt: number, slots: readonly number[]): SkippedSlots[] {
+function describeSkipped(timing: Timing, afterAt: number, slots: readonly number[]): MissedSlots[] {
   const [oldest] = slots
   const lastSlotAt = slots.at(-1)
   if (oldest === undefined || lastSlotAt === undefined) return []

@@ -104,7 +104,14 @@ function readParents(dependsOn: readonly string[] | undefined): readonly string[
   if (!Array.isArray(dependsOn) || dependsOn.length > PARENTS_MAX) {
     throw invalid('dependsOn', `a list of at most ${PARENTS_MAX} job ids`, dependsOn)
   }
-  return [...new Set(dependsOn.map((id, index) => readStorable(id, `dependsOn.${index}`, KEY_LENGTH_MAX) as string))]
+  return [...new Set(Array.from(dependsOn, (id, index) => readItem(id, `dependsOn.${index}`, KEY_LENGTH_MAX)))]
+}
+
+/** One text of a list, which may not be left out. */
+function readItem(value: unknown, path: string, lengthMax: number): string {
+  const text = readStorable(value, path, lengthMax)
+  if (text !== null) return text
+  throw invalid(path, `a text of 1 to ${lengthMax} characters`, value)
 }
 
 /** Whether the address may be called is known only when it is; here it must at least be one. */
@@ -137,7 +144,7 @@ export function readTimeout(timeoutMs: number | null | undefined): number | null
 export function readTags(tags: readonly string[] | undefined): readonly string[] {
   if (tags === undefined) return []
   if (!Array.isArray(tags) || tags.length > TAGS_MAX) throw invalid('tags', `a list of at most ${TAGS_MAX} texts`, tags)
-  return tags.map((tag, index) => readStorable(tag, `tags.${index}`, TAG_LENGTH_MAX) as string)
+  return Array.from(tags, (tag, index) => readItem(tag, `tags.${index}`, TAG_LENGTH_MAX))
 }
 
 export function readStorable(value: unknown, path: string, lengthMax: number): string | null {

@@ -5,6 +5,9 @@ import { atIndex } from './at-index.ts'
 /** How a Job of a list names another one of the same list: `#` and that one's `ref`. */
 const REF_MARK = '#'
 
+/** Names of a cycle that a message tells. */
+const CYCLE_NAMES_MAX = 20
+
 interface Listed {
   readonly ref: string | null
   readonly dependsOn: readonly string[]
@@ -38,7 +41,9 @@ function refuseCycle(requests: readonly Listed[], resolved: readonly Listed[], i
   const cycle = findCycle(new Map(resolved.map(({ dependsOn }, index) => [ids[index] as string, dependsOn])))
   if (cycle === null) return
   const nameOf = new Map(requests.map(({ ref }, index) => [ids[index] as string, ref ?? String(index)]))
-  const path = cycle.map((id) => nameOf.get(id) ?? id).join(' → ')
+  const names = cycle.map((id) => nameOf.get(id) ?? id)
+  const isLong = names.length > CYCLE_NAMES_MAX
+  const path = (isLong ? [...names.slice(0, CYCLE_NAMES_MAX - 1), '…', names.at(-1)] : names).join(' → ')
   throw new PawlError('dependency_cycle', `These jobs would wait for each other: ${path}. Nothing was stored.`, {
     path: 'dependsOn',
     details: { cycle: path },

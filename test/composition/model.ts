@@ -9,7 +9,7 @@ import type { CancelResult, EnqueueResult, ManualRetryResult } from '../../src/s
  */
 
 /** As many dependents and members are dealt with in the transaction that concerns them; the rest is stored. */
-const AT_ONCE_MAX = Number(process.env['PAWL_MODEL_AT_ONCE'] ?? 128)
+const AT_ONCE_MAX = 128
 
 export interface ModelJob {
   /** Null: the store has chosen it, and the comparison will tell. */

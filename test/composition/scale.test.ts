@@ -20,7 +20,7 @@ const SOME = 10_000
 const PAGE = 200
 
 /** Statements, rows read and rows written for one dependent or member, and for the transaction itself. */
-const EACH = 10
+const EACH = 15
 const ITSELF = 100
 
 const closing: (() => Promise<void>)[] = []

@@ -151,6 +151,15 @@ export function testCascades({ test, testShared, testReopened }: Kit): void {
     assertSame(await tally(stage, childIds), { QUEUED: MANY })
   })
 
+  test('a cascade that brings children back waits for the one before it, and then finds the chain as it is', async (stage) => {
+    const { parentId, childIds } = await end(stage, 'FAILED')
+    const again = await retried(stage, parentId, { dependents: true })
+    await settle(stage, await startsLater(stage, again), 'FAILED')
+    await applyAll(stage)
+    assertSame(await tally(stage, childIds), { CANCELLED: MANY })
+    for (const chainId of childIds) assert.equal((await lastOf(stage, chainId)).attempt, 1)
+  })
+
   test('a long cascade does not hold up a short one', async (stage) => {
     const long = await end(stage, 'COMPLETED', 3 * MANY)
     const short = await end(stage, 'COMPLETED', MANY, 'poem')

@@ -43,7 +43,8 @@ create table pawl_dependencies (
   -- 1: the order of a sequential group. 0: somebody named the parent.
   of_group integer not null default 0,
   on_failure text not null check (on_failure = 'cancel' or on_failure = 'run' or on_failure = 'wait'),
-  -- 0: the child waits for it. 1: it is met. 2: the child gave up waiting, because it was cancelled.
+  -- 0: the child waits for it. 1: it is met. 2: the child gave up waiting, because it was cancelled. 3: it was met, and the
+  -- child's chain has settled.
   met integer not null default 0,
   primary key (child_seq, parent_id)
 ) strict, without rowid;

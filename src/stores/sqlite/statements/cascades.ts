@@ -121,24 +121,34 @@ set cascade_seq = (select max(cascade_seq) + 1 from pawl_cascades)
 where cascade_seq = ?
   and not exists (select 1 from pawl_cascades other where other.subject = pawl_cascades.subject and other.cascade_seq > pawl_cascades.cascade_seq)`
 
-/** Carries out one page of the oldest stored cascade. */
+/** Carries out stored cascades, the oldest first, until a page of dependents and members is full. */
 export function applyCascade(
   transaction: Transaction,
   request: { readonly nodeId: string; readonly newId: () => string; readonly limit: number; readonly now: number },
 ): 'applied' | 'idle' {
   const { connection } = transaction
-  const row = connection.get<CascadeRow>(SELECT_OLDEST)
-  const nodeSeq = row === undefined ? null : findLiveNodeSeq(connection, request.nodeId)
-  if (row === undefined || nodeSeq === null) return 'idle'
+  const nodeSeq = findLiveNodeSeq(connection, request.nodeId)
+  if (nodeSeq === null) return 'idle'
   const actor = { nodeSeq, newId: request.newId }
-  const page = applyPage(transaction, row, row.cursor, request.limit, actor, request.now)
+  const first = transaction.cascaded
+  for (let cascades = 0; ; cascades++) {
+    // Each counts for at least one, so that many with nothing to do do not make a long transaction.
+    const room = request.limit - Math.max(cascades, transaction.cascaded - first)
+    const row = room > 0 ? connection.get<CascadeRow>(SELECT_OLDEST) : undefined
+    if (row === undefined) return cascades === 0 ? 'idle' : 'applied'
+    applyStored(transaction, row, room, actor, request.now)
+  }
+}
+
+function applyStored(transaction: Transaction, row: CascadeRow, room: number, actor: Actor, now: number): void {
+  const { connection } = transaction
+  const page = applyPage(transaction, row, row.cursor, room, actor, now)
   if (page.isLast) connection.run(DELETE_CASCADE, row.cascade_seq)
   else {
     connection.run(MOVE_ON, page.cursor, row.cascade_seq)
     connection.run(STEP_BACK, row.cascade_seq)
   }
-  carryOut(transaction, actor, request.now)
-  return 'applied'
+  carryOut(transaction, actor, now)
 }
 
 interface Page {

@@ -41,7 +41,7 @@ ${FROM_JOBS}
 where j.seq = ?`
 
 /** How the chain with this number ended. `gone`: it was pruned. Null: it is live. */
-export function findOutcomeBySeq(connection: Connection, chainSeq: number): ChainOutcome | 'gone' | null {
+function findOutcomeBySeq(connection: Connection, chainSeq: number): ChainOutcome | 'gone' | null {
   const row = connection.get<JobRow>(SELECT_JOB_BY_SEQ, chainSeq)
   return row === undefined ? 'gone' : outcomeOfChain(connection, row)
 }
@@ -143,16 +143,19 @@ export function reopenParents(
   byHand: boolean,
 ): { readonly unmet: number; readonly isDoomed: boolean } {
   const { connection } = transaction
-  const parents = job.parents === 0 ? [] : findParents(connection, job).filter(({ met }) => met !== 1)
+  const parents = job.parents === 0 ? [] : findParents(connection, job)
   const weighed = parents.map((parent) => ({ parent, means: weighAgain(connection, parent, byHand) }))
   if (weighed.some(({ means }) => means === 'cancel')) return { unmet: 0, isDoomed: true }
   for (const { parent, means } of weighed) {
-    connection.run(SET_MET, means === 'met' ? 1 : 0, parent.child_seq, parent.parent_id)
+    const met = means === 'met' ? 1 : 0
+    if (met !== parent.met) connection.run(SET_MET, met, parent.child_seq, parent.parent_id)
   }
   return { unmet: weighed.filter(({ means }) => means === 'wait').length, isDoomed: false }
 }
 
 function weighAgain(connection: Connection, parent: ParentRow, byHand: boolean): 'met' | 'cancel' | 'wait' {
+  // Each is met once: what the parent did afterwards does not matter to this chain any more.
+  if (parent.met === 1 || parent.met === 3) return 'met'
   const outcome = findOutcomeBySeq(connection, parent.parent_seq)
   if (outcome === null) return 'wait'
   if (outcome === 'gone' || byHand) return 'met'

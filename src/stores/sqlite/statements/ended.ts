@@ -19,11 +19,13 @@ export interface EndedJob {
   readonly groupId: string | null
   readonly scheduleId: string | null
   readonly webhookUrl: string | null
+  readonly hasParents: boolean
 }
 
 export function endedClaim(job: ClaimedJob): EndedJob {
-  const { claim, chainId, type, attempt, groupId, scheduleId, webhookUrl } = job
-  return { seq: Number(claim.ref), jobId: claim.jobId, chainId, type, attempt, groupId, scheduleId, webhookUrl }
+  const { claim, chainId, type, attempt, groupId, scheduleId, webhookUrl, hasParents } = job
+  const { jobId, ref } = claim
+  return { seq: Number(ref), jobId, chainId, type, attempt, groupId, scheduleId, webhookUrl, hasParents }
 }
 
 export function endedRow(transaction: Transaction, row: JobRow): EndedJob {
@@ -36,6 +38,7 @@ export function endedRow(transaction: Transaction, row: JobRow): EndedJob {
     groupId: row.group_id,
     scheduleId: row.schedule_id,
     webhookUrl: row.webhook_url,
+    hasParents: row.parents > 0,
   }
 }
 
@@ -60,6 +63,9 @@ export function tellCancelled(transaction: Transaction, job: EndedJob, at: numbe
   tell(transaction, job, 'job.cancelled', false, at)
 }
 
+// It lives no more, so its parents need not be kept for it.
+const LET_GO_OF_PARENTS = 'update pawl_dependencies set met = 3 where child_seq = ? and met = 1'
+
 const LEAVE_SCHEDULE = 'delete from pawl_scheduled_chains where schedule_id = ? and chain_seq = ?'
 
 const SELECT_CHAIN_SEQ = 'select seq from pawl_jobs where job_id = ?'
@@ -74,6 +80,7 @@ export function settleChain(transaction: Transaction, job: EndedJob, outcome: Ch
     job.attempt === 1
       ? job.seq
       : (transaction.connection.get<{ seq: number }>(SELECT_CHAIN_SEQ, job.chainId)?.seq ?? job.seq)
+  if (job.hasParents) transaction.connection.run(LET_GO_OF_PARENTS, chainSeq)
   if (job.scheduleId !== null) transaction.connection.run(LEAVE_SCHEDULE, job.scheduleId, chainSeq)
   const isOrderOver =
     job.groupId !== null && countSettledMember(transaction, job.groupId, job.jobId, outcome, at) === 'stopped'

@@ -3,7 +3,6 @@ import type { PrunePage, PruneRequest } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
-import { findOutcomeBySeq } from './dependencies.ts'
 import { findLastOfChain, isChainOccupied } from './history.ts'
 
 // The first Jobs of chains in the order of their acceptance.
@@ -65,12 +64,11 @@ function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number
   return !isNeeded(transaction.connection, first)
 }
 
-// Children of this chain, one by one, until a live one is found: those that wait for it, then those that do not.
-const SELECT_CHILD = `
-select child_seq
-from pawl_dependencies
-where parent_seq = ? and met = ? and child_seq > ?
-order by child_seq
+// Children that wait for it (0), and those that do not any more but live (1).
+const HAS_LIVE_CHILD = `
+select 1 as found from pawl_dependencies where parent_seq = ? and met = 0
+union all
+select 1 from pawl_dependencies where parent_seq = ? and met = 1
 limit 1`
 
 const IS_GROUP_LIVE = 'select 1 as found from pawl_groups where group_id = ? and finished_at is null'
@@ -91,16 +89,7 @@ function isNeeded(connection: Connection, first: JobRow): boolean {
   if (first.group_id !== null && connection.get(IS_GROUP_LIVE, first.group_id) !== undefined) return true
   if (connection.get(HAS_CASCADE, first.job_id) !== undefined) return true
   if (connection.get(HAS_PENDING_DELIVERY, first.job_id, first.job_id) !== undefined) return true
-  return hasLiveChild(connection, first.seq, 0) || hasLiveChild(connection, first.seq, 1)
-}
-
-function hasLiveChild(connection: Connection, parentSeq: number, met: 0 | 1): boolean {
-  for (let last = 0; ; ) {
-    const child = connection.get<{ child_seq: number }>(SELECT_CHILD, parentSeq, met, last)
-    if (child === undefined) return false
-    if (findOutcomeBySeq(connection, child.child_seq) === null) return true
-    last = child.child_seq
-  }
+  return connection.get(HAS_LIVE_CHILD, first.seq, first.seq) !== undefined
 }
 
 // The highest number ever pruned, so that it is not given again.
