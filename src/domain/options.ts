@@ -119,6 +119,7 @@ function show(value: unknown): string {
     const text = JSON.stringify(value) ?? String(value)
     return text.length > 100 ? `${text.slice(0, 99)}…` : text
   } catch {
-    return String(value)
+    // Cyclic, or with a value that has no JSON form, and perhaps without a text of its own.
+    return Object.prototype.toString.call(value)
   }
 }

@@ -1,6 +1,6 @@
 import type { Group } from '../domain/group.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
-import type { StoreSignal, TransitionKind } from '../store/events.ts'
+import type { StoreSignal } from '../store/events.ts'
 import type { GroupStore } from '../store/groups.ts'
 
 /** After a change elsewhere every waiting group must be looked at, but not for each of many changes. */
@@ -9,6 +9,9 @@ const LOOK_PAUSE_MS = 50
 /** Also without any sign: a lost one must not keep a caller waiting. */
 const LOOK_AT_LEAST_EVERY_MS = 5_000
 
+/** Groups that are asked for in one read. */
+const LOOK_MAX = 1_000
+
 interface Waiter {
   readonly resolve: (group: Group | null) => void
   readonly reject: (error: unknown) => void
@@ -16,14 +19,13 @@ interface Waiter {
 
 /** Lets callers wait until a group has settled, wherever its members run. The state itself is read; signals only say when. */
 export class GroupSettlements {
-  readonly #store: Pick<GroupStore, 'findGroup'>
+  readonly #store: Pick<GroupStore, 'findGroup' | 'findSettledGroups'>
   readonly #clock: Clock
   readonly #waiters = new Map<string, Waiter[]>()
-  #isLookScheduled = false
   #timer: Timer | null = null
   #dueAt = 0
 
-  constructor(store: Pick<GroupStore, 'findGroup'>, clock: Clock) {
+  constructor(store: Pick<GroupStore, 'findGroup' | 'findSettledGroups'>, clock: Clock) {
     this.#store = store
     this.#clock = clock
   }
@@ -37,15 +39,16 @@ export class GroupSettlements {
       waiters.push({ resolve, reject })
       this.#waiters.set(groupId, waiters)
       // It may have settled between the look and now.
-      this.#lookSoon()
+      void this.#lookAt([groupId])
+      this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
     })
   }
 
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
-    if (signal.kind === 'changed-elsewhere') this.#lookWithin(LOOK_PAUSE_MS)
-    else if (signal.kind === 'committed' && signal.row.transitions.some(({ kind }) => ENDING.has(kind))) {
-      this.#lookSoon()
+    if (signal.kind === 'changed-elsewhere') this.#lookAtAllWithin(LOOK_PAUSE_MS)
+    else if (signal.kind === 'stirred' && signal.what.has('groups')) {
+      void this.#answer([...signal.groupIds].filter((groupId) => this.#waiters.has(groupId)))
     }
   }
 
@@ -56,42 +59,43 @@ export class GroupSettlements {
     this.#waiters.clear()
   }
 
-  /** Many members may end in one turn of the event loop; the group is looked at once. */
-  #lookSoon(): void {
-    if (this.#isLookScheduled) return
-    this.#isLookScheduled = true
-    setImmediate(() => {
-      this.#isLookScheduled = false
-      void this.#look()
-    })
-  }
-
   /** A look that is due sooner is never put off. */
-  #lookWithin(delayMs: number): void {
+  #lookAtAllWithin(delayMs: number): void {
     const dueAt = this.#clock.now() + delayMs
     if (this.#timer !== null && this.#dueAt <= dueAt) return
     this.#timer?.cancel()
     this.#dueAt = dueAt
-    this.#timer = this.#clock.after(delayMs, () => void this.#look(), 'poll')
+    this.#timer = this.#clock.after(delayMs, () => void this.#lookAtAll(), 'poll')
   }
 
-  async #look(): Promise<void> {
-    this.#timer?.cancel()
+  async #lookAtAll(): Promise<void> {
     this.#timer = null
-    for (const groupId of this.#waiters.keys()) {
+    const groupIds = [...this.#waiters.keys()]
+    for (let from = 0; from < groupIds.length; from += LOOK_MAX) {
+      await this.#lookAt(groupIds.slice(from, from + LOOK_MAX))
+    }
+    if (this.#waiters.size > 0) this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
+  }
+
+  async #lookAt(groupIds: readonly string[]): Promise<void> {
+    try {
+      await this.#answer(await this.#store.findSettledGroups(groupIds))
+    } catch {
+      // The store is closing or cannot be read for a moment; the next look finds what this one missed.
+    }
+  }
+
+  /** These have settled. */
+  async #answer(groupIds: readonly string[]): Promise<void> {
+    for (const groupId of groupIds) {
       try {
         const group = await this.#store.findGroup(groupId)
-        if (group !== null && group.finishedAt === null) continue
         const waiters = this.#waiters.get(groupId) ?? []
         this.#waiters.delete(groupId)
         for (const { resolve } of waiters) resolve(group)
       } catch {
-        // The store is closing or cannot be read for a moment; the next look finds what this one missed.
+        // As above: the waiters stay.
       }
     }
-    if (this.#waiters.size > 0) this.#lookWithin(LOOK_AT_LEAST_EVERY_MS)
   }
 }
-
-/** What may settle a group. */
-const ENDING: ReadonlySet<TransitionKind> = new Set<TransitionKind>(['job.finished', 'job.cancelled'])

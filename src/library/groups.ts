@@ -1,5 +1,5 @@
 import type { Group } from '../domain/group.ts'
-import { invalid } from '../domain/options.ts'
+import { invalid, readText } from '../domain/options.ts'
 import type { CancelOptions } from '../operations/cancel-job.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { cancelGroup, createGroup, type GroupOptions, getGroup, listGroups } from '../operations/groups.ts'
@@ -75,7 +75,7 @@ export class Groups {
   /** Waits until the chains of all members have ended, in whatever processes they run. */
   settled(groupId: string): Promise<Group> {
     return this.#parts.call(async () => {
-      const group = await this.#parts.wait(groupId)
+      const group = await this.#parts.wait(readText(groupId, 'groupId'))
       if (group === null) throw groupNotFound(groupId)
       return group
     })

@@ -45,7 +45,9 @@ export function graphToItems(
     if (typeof item !== 'object' || item === null) throw invalid(name, '{ type, params, …options }', item)
     const { dependsOn } = item
     if (dependsOn === undefined || !Array.isArray(dependsOn)) return { ...item, ref: name }
-    const named = (dependsOn as readonly string[]).map((id) => (Object.hasOwn(graph, id) ? `#${id}` : id))
+    const named = (dependsOn as readonly string[]).map((id) =>
+      typeof id === 'string' && Object.hasOwn(graph, id) ? `#${id}` : id,
+    )
     return { ...item, dependsOn: named, ref: name }
   })
 }

@@ -6,7 +6,6 @@ import { LIMIT_MAX } from '../domain/limits.ts'
 import { invalid, readText, readWhole, readWord } from '../domain/options.ts'
 import type { Run } from '../domain/run.ts'
 import { DirectExecutions } from '../engine/direct-execution.ts'
-import { prepareJob } from '../engine/enqueue.ts'
 import { EventFeed } from '../engine/event-feed.ts'
 import type { LateFinish } from '../engine/executor.ts'
 import { GroupSettlements } from '../engine/group-settlements.ts'
@@ -18,7 +17,7 @@ import { cancelJob } from '../operations/cancel-job.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { type DirectOptions, type DirectResult, runDirect } from '../operations/direct.ts'
 import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
-import { enqueueJob, enqueueJobSync, enqueueJobs } from '../operations/enqueue-jobs.ts'
+import { enqueueJob, enqueueJobSync, enqueueJobs, prepare } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
 import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { type Pruned, pruneHistory } from '../operations/prune-history.ts'
@@ -396,9 +395,7 @@ export class Scheduler {
 
   #prepareFollowUp(type: unknown, params: unknown, options: EnqueueOptions): NewJob | Promise<NewJob> {
     const request = readEnqueueOptions(typeName(type as string), params, options, this.#context.clock.now())
-    const accepted = this.#context.types.get(request.type)
-    if (accepted instanceof Promise) return accepted.then((known) => prepareJob(request, known, this.#context.newId()))
-    return prepareJob(request, accepted, this.#context.newId())
+    return prepare(this.#context, request)
   }
 
   #hear(signal: StoreSignal): void {

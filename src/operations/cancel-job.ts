@@ -31,7 +31,7 @@ export async function cancelJob(
   refuseUnknownKeys(options, ['mode', 'reason'], '')
   const mode = readWord(options.mode ?? 'graceful', ['graceful', 'abort'], 'mode')
   readText(jobId, 'jobId')
-  const reason = options.reason === undefined ? null : capText(String(options.reason), ERROR_TEXT_MAX)
+  const reason = options.reason === undefined ? null : capText(readText(options.reason, 'reason'), ERROR_TEXT_MAX)
   const result = await context.store.cancelJob({ jobId, mode, reason, now: context.clock.now() })
   switch (result.kind) {
     case 'cancelled':

@@ -73,7 +73,8 @@ export function enqueueJobSync(context: OperationContext, transaction: unknown, 
   return accepted(result, [request])[0] as EnqueuedItem
 }
 
-function prepare(
+/** A Job that can be written, or an error that says what is wrong with the request. */
+export function prepare(
   context: OperationContext,
   request: EnqueueRequest,
   jobId = context.newId(),

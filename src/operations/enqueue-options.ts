@@ -10,6 +10,7 @@ import {
   refuseUnknownKeys,
 } from '../domain/options.ts'
 import { type EnqueueRequest, isPriority } from '../engine/enqueue.ts'
+import { parseWebhookUrl } from '../platform/webhook-address.ts'
 
 export interface EnqueueOptions {
   /** Higher goes first; a whole number of 32 bits. @default 0 */
@@ -63,7 +64,6 @@ const KEY_LENGTH_MAX = 512
 const NAME_LENGTH_MAX = 512
 const TAGS_MAX = 32
 const TAG_LENGTH_MAX = 128
-const WEBHOOK_URL_LENGTH_MAX = 2_048
 const TIMEOUT_MAX_MS = 30 * 24 * 3_600_000
 /** The last instant that a Date can hold. */
 const INSTANT_MAX = 8_640_000_000_000_000
@@ -114,14 +114,12 @@ function readItem(value: unknown, path: string, lengthMax: number): string {
   throw invalid(path, `a text of 1 to ${lengthMax} characters`, value)
 }
 
-/** Whether the address may be called is known only when it is; here it must at least be one. */
+/** Whether the address may be called is asked elsewhere; here it must at least be one. */
 function readWebhookUrl(url: string | undefined): string | null {
   if (url === undefined) return null
-  const text = readStorable(url, 'webhookUrl', WEBHOOK_URL_LENGTH_MAX) as string
-  const parsed = URL.canParse(text) ? new URL(text) : null
-  if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '')
-    return text
-  throw invalid('webhookUrl', 'an http or https URL without credentials', url)
+  const parsed = parseWebhookUrl(url)
+  if (parsed.kind === 'url') return url
+  throw new PawlError('webhook_url_refused', parsed.message, { path: 'webhookUrl' })
 }
 
 function readRunAt({ runAt, delayMs }: EnqueueOptions, now: number): number | null {

@@ -82,7 +82,7 @@ export async function cancelGroup(
   refuseUnknownKeys(options, ['mode', 'reason'], '')
   readText(groupId, 'groupId')
   const mode = readWord(options.mode ?? 'graceful', ['graceful', 'abort'], 'mode')
-  const reason = options.reason === undefined ? null : capText(String(options.reason), ERROR_TEXT_MAX)
+  const reason = options.reason === undefined ? null : capText(readText(options.reason, 'reason'), ERROR_TEXT_MAX)
   const result = await context.store.cancelGroup({ groupId, mode, reason, now: context.clock.now() })
   const group = await getGroup(context, groupId)
   if (result !== 'ended' || group.status === 'CANCELLED') return group

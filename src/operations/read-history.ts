@@ -107,7 +107,7 @@ export function readPage({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): 
   limit: number
   cursor: string | null
 } {
-  if (cursor !== null && !/^(-?\d{1,16}(:-?\d{1,16}){0,3}|[0-9a-f-]{36})$/.test(cursor))
+  if (cursor !== null && (typeof cursor !== 'string' || !/^(-?\d{1,16}(:-?\d{1,16}){0,3}|[0-9a-f-]{36})$/.test(cursor)))
     throw invalid('cursor', 'the `nextCursor` of a page before', cursor)
   return { limit: readWhole(limit, 1, PAGE_MAX, 'limit'), cursor }
 }

@@ -51,12 +51,19 @@ export type Stir =
   | 'deliveries'
   /** A schedule was made or changed. */
   | 'schedules'
+  /** A group has settled. */
+  | 'groups'
 
 export type StoreSignal =
   /** This store object committed something. */
   | { readonly kind: 'committed'; readonly row: EventRow }
   /** This store object committed something that is no step of a Job, and that somebody may wait for. */
-  | { readonly kind: 'stirred'; readonly what: ReadonlySet<Stir> }
+  | {
+      readonly kind: 'stirred'
+      readonly what: ReadonlySet<Stir>
+      /** The groups that have settled. */
+      readonly groupIds: ReadonlySet<string>
+    }
   /** Somebody else did: another process, or another connection of this one. */
   | { readonly kind: 'changed-elsewhere' }
 

@@ -32,6 +32,9 @@ export interface GroupStore {
 
   findGroup(groupId: string): Promise<Group | null>
 
+  /** Of the given groups, those that have settled or are not there any more. */
+  findSettledGroups(groupIds: readonly string[]): Promise<readonly string[]>
+
   /** Newest first. */
   listGroups(filter: GroupFilter): Promise<Page<Group>>
 }

@@ -27,8 +27,8 @@ export interface ModelJob {
   /** Its body executes, also when its outcome is known. */
   isOccupied: boolean
   isCancelRequested: boolean
-  /** It was cancelled because a parent had failed, or the member before it. */
-  isCancelledForParent: boolean
+  /** It was cancelled because another had failed: a parent, or a member of its group. */
+  isCancelledForAnother: boolean
 }
 
 interface Edge {
@@ -233,18 +233,18 @@ export class Model {
 
   applyCascade(limit: number): 'applied' | 'idle' {
     this.#begin()
-    const cascade = this.stored[0]
-    if (cascade === undefined) return 'idle'
-    const actor = { isNode: true, makesIds: true }
-    if (this.#applyPage(cascade, limit)) this.stored = this.stored.filter((other) => other !== cascade)
-    else if (
-      this.stored.includes(cascade) &&
-      this.stored.slice(1).every(({ subject }) => subject !== cascade.subject)
-    ) {
-      this.stored.push(this.stored.shift() as Cascade)
+    for (let cascades = 0; ; cascades++) {
+      const room = limit - Math.max(cascades, this.#cascaded)
+      const cascade = this.stored[0]
+      if (cascade === undefined || room <= 0) return cascades === 0 ? 'idle' : 'applied'
+      const { subject } = cascade
+      const isLast = this.#applyPage(cascade, room)
+      const isFollowed = this.stored.some((other) => other !== cascade && other.subject === subject)
+      if (isLast) this.stored = this.stored.filter((other) => other !== cascade)
+      // A long one steps behind the others, but not behind a later one of the same chain or group.
+      else if (this.stored.includes(cascade) && !isFollowed) this.stored.push(this.stored.shift() as Cascade)
+      this.#carryOut({ isNode: true, makesIds: true })
     }
-    this.#carryOut(actor)
-    return 'applied'
   }
 
   reprioritise(job: ModelJob, priority: number): 'moved' | 'not-queued' {
@@ -339,10 +339,20 @@ export class Model {
       const isRepeated = isUsed(idempotencyKey)
       if (idempotencyKey !== null) own.add(idempotencyKey)
       if (isRepeated) continue
-      const jobId = dependsOn.find((parent) => !this.#exists(parent, requests))
+      const jobId = dependsOn.map((parent) => this.#meantBy(parent, requests)).find((id) => !this.#exists(id, requests))
       if (jobId !== undefined) return { kind: 'parent-not-found', index, jobId }
     }
     return null
+  }
+
+  /** A Job of the list whose key was used before stands for the first Job with that key. */
+  #meantBy(jobId: string, requests: readonly Request[]): string {
+    const key = requests.find(({ id }) => id === jobId)?.idempotencyKey ?? null
+    return (key === null ? null : this.#idempotency.get(key)?.id) ?? jobId
+  }
+
+  #exists(jobId: string, requests: readonly Request[]): boolean {
+    return requests.some(({ id }) => id === jobId) || this.living().some(({ id }) => id === jobId)
   }
 
   /** By way of keys that mean the same Job, one of the list may wait for itself. */
@@ -362,13 +372,6 @@ export class Model {
       )
     const index = requests.findIndex((request) => firstOf(request) === request && reaches(request, request, new Set()))
     return index === -1 ? null : { kind: 'dependency-cycle', index, jobId: requests[index]?.id as string }
-  }
-
-  #exists(jobId: string, requests: readonly Request[]): boolean {
-    const sibling = requests.find(({ id }) => id === jobId)
-    if (sibling === undefined) return this.living().some(({ id }) => id === jobId)
-    const { idempotencyKey } = sibling
-    return idempotencyKey === null || this.#idempotency.get(idempotencyKey)?.chain.isPruned !== true
   }
 
   /** A business key belongs to a chain until it has settled and no body of it executes. */
@@ -414,6 +417,12 @@ export class Model {
     return edge.onFailure
   }
 
+  /** The same for a chain that goes on: the member before it has failed, and nobody will stop or skip it for that again. */
+  #weighAgain(edge: Edge): 'met' | 'cancel' | 'wait' {
+    const means = this.#weigh(edge)
+    return means === 'wait' && edge.ofGroup && outcomeOf(edge.parent) !== null ? 'cancel' : means
+  }
+
   // Going on with a chain
 
   #append(
@@ -439,7 +448,7 @@ export class Model {
       group,
       isOccupied: false,
       isCancelRequested: false,
-      isCancelledForParent: false,
+      isCancelledForAnother: false,
     }
     chain.jobs.push(job)
     this.jobs.push(job)
@@ -452,8 +461,9 @@ export class Model {
     if (holder !== undefined && holder !== chain) return 'business-key-taken'
     const unmet = chain.edges.filter(({ state }) => state !== 'met')
     const isWaived = (edge: Edge) => byHand && outcomeOf(edge.parent) !== null
-    if (unmet.some((edge) => !isWaived(edge) && this.#weigh(edge) === 'cancel')) return 'doomed'
-    for (const edge of unmet) edge.state = isWaived(edge) || this.#weigh(edge) === 'met' ? 'met' : 'waiting'
+    const means = (edge: Edge) => (isWaived(edge) ? 'met' : this.#weighAgain(edge))
+    if (unmet.some((edge) => means(edge) === 'cancel')) return 'doomed'
+    for (const edge of unmet) edge.state = means(edge) === 'met' ? 'met' : 'waiting'
     const stays = last.group === null || this.#takeBack(last.group, outcomeOf(chain) as ChainOutcome)
     if (!stays) for (const edge of chain.edges.filter(({ ofGroup }) => ofGroup)) leaveGroup(edge)
     const group = stays ? last.group : null
@@ -478,9 +488,9 @@ export class Model {
 
   // Ending a chain, and what follows
 
-  #cancelQueued(job: ModelJob, isForParent: boolean): void {
+  #cancelQueued(job: ModelJob, isForAnother: boolean): void {
     job.status = 'CANCELLED'
-    job.isCancelledForParent = isForParent
+    job.isCancelledForAnother = isForAnother
     for (const edge of job.chain.edges.filter(isWaiting)) edge.state = 'given-up'
     this.#settle(job, 'CANCELLED')
   }
@@ -559,13 +569,15 @@ export class Model {
     const edges = child.edges.filter((edge) => edge.parent === parent && isWaiting(edge))
     const [first] = edges
     if (job.status !== 'QUEUED' || first === undefined) return
+    // The order of a group that was stopped lets nobody start.
+    if (first.ofGroup && job.group?.isStopped === true) return
     if (!isFailure(outcome) || first.onFailure === 'run') for (const edge of edges) edge.state = 'met'
     else if (first.onFailure === 'cancel') this.#cancelQueued(job, true)
   }
 
   #revive(child: ModelChain): void {
     const last = lastOf(child)
-    if (last.status !== 'CANCELLED' || !last.isCancelledForParent) return
+    if (last.status !== 'CANCELLED' || !last.isCancelledForAnother) return
     if (this.#appendByHand(last, null, false) !== 'created') return
     this.#cascades.push({ kind: 'revived', subject: child, cursor: 0 })
   }
@@ -581,11 +593,7 @@ export class Model {
         else if (job.status === 'RUNNING') job.isCancelRequested = true
       } else if (job.status === 'QUEUED' && (job.attempt === 1 || job.chain.edges.some(isWaiting))) {
         // A waiting retry has started, unless it waits for a parent again.
-        if (cascade.kind === 'stop')
-          this.#cancelQueued(
-            job,
-            job.chain.edges.some(({ ofGroup }) => ofGroup),
-          )
+        if (cascade.kind === 'stop') this.#cancelQueued(job, true)
         else this.#skipQueued(job)
       }
     }

@@ -240,6 +240,14 @@ export function testCascades({ test, testShared, testReopened }: Kit): void {
     for (const jobId of childIds) assert.equal(await stage.store.findJob(jobId, NOW), null)
   })
 
+  test('a chain stays in the history while a cascade goes out from it, though nobody waits for it any more', async (stage) => {
+    const { parentId, childIds } = await end(stage, 'FAILED')
+    await Promise.all(childIds.map((jobId) => stage.cancel(jobId)))
+    assert.equal(await stage.store.hasCascades(), true)
+    await stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10 * MANY, cursor: null })
+    assert.notEqual(await stage.store.findJob(parentId, NOW), null)
+  })
+
   test('a chain stays in the history while the world has not been told of it', async (stage) => {
     await settled(stage, 'COMPLETED', newJob({ webhookUrl: 'https://example.com/hook' }))
     const page = await stage.changesNothing(() =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { NO_RETRIES_YET } from '../../domain/retry.ts'
 import {
   childOf,
+  createGroup,
   idsOf,
   LATER,
   lastOf,
@@ -12,7 +13,7 @@ import {
   startsLater,
   statesOf,
 } from './composition-steps.ts'
-import { failed, HOUR, NOW, newId, newJob, newRetry } from './fixtures.ts'
+import { failed, HOUR, NOW, newId, newJob, newJobs, newRetry } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 
@@ -215,6 +216,47 @@ export function testDependents({ test }: Kit): void {
     assertSame(await statesOf(stage, [childId]), ['CANCELLED'])
     const unknown = await stage.changesNothing(() => retryByHand(stage, newId(), WITH_DEPENDENTS))
     assert.equal(unknown.kind, 'not-found')
+  })
+
+  test('a child that its group has stopped because of this parent comes back too', async (stage) => {
+    for (const mode of ['parallel', 'sequential'] as const) {
+      const first = newJob()
+      const members = [first, childOf([first])]
+      await createGroup(stage, members, { mode })
+      await settle(stage, await startsLater(stage, first.jobId), 'FAILED')
+      const second = idsOf(members)[1] as string
+      assertSame(await statesOf(stage, [second]), ['CANCELLED'])
+      const again = await retried(stage, first.jobId, WITH_DEPENDENTS)
+      assertSame(await statesOf(stage, [second]), ['QUEUED dependencies'])
+      await settle(stage, await startsLater(stage, again), 'COMPLETED')
+      await settle(stage, await startsLater(stage, (await lastOf(stage, second)).jobId), 'COMPLETED')
+    }
+  })
+
+  test('the members of a sequential group come back one after the other', async (stage) => {
+    const members = newJobs(3)
+    await createGroup(stage, members, { mode: 'sequential' })
+    const [first, ...others] = idsOf(members) as [string, string, string]
+    await settle(stage, await startsLater(stage, first), 'FAILED')
+    let next = await retried(stage, first, WITH_DEPENDENTS)
+    for (const chainId of others) {
+      await settle(stage, await startsLater(stage, next), 'COMPLETED')
+      next = (await lastOf(stage, chainId)).jobId
+    }
+    await startsLater(stage, next)
+  })
+
+  test('a child that comes back does not wait for a member before it that does not', async (stage) => {
+    const first = newJob()
+    const members = [first, newJob(), childOf([first])]
+    await createGroup(stage, members, { mode: 'sequential' })
+    const running = await startsLater(stage, first.jobId)
+    await stage.cancel(idsOf(members)[1] as string)
+    await settle(stage, running, 'FAILED')
+    const again = await retried(stage, first.jobId, WITH_DEPENDENTS)
+    await settle(stage, await startsLater(stage, again), 'COMPLETED')
+    for (const job of await stage.claim({ now: LATER })) await settle(stage, job, 'COMPLETED')
+    assert.notEqual((await lastOf(stage, idsOf(members)[2] as string)).status, 'QUEUED')
   })
 
   test('what they did is told with the retry', async (stage) => {

@@ -4,6 +4,7 @@ import {
   applyPage,
   cancelGroup,
   childOf,
+  childrenOf,
   counts,
   createGroup,
   groupOf,
@@ -15,7 +16,7 @@ import {
   startsLater,
   tally,
 } from './composition-steps.ts'
-import { newJobs } from './fixtures.ts'
+import { failed, newJob, newJobs, newRetry } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 
@@ -128,6 +129,29 @@ export function testGroupCascades({ test, testReopened }: Kit): void {
       claimed.map(({ claim }) => [claim.jobId, 'abort']),
     )
     assertSame((await groupOf(stage, groupId)).counts, counts({ running: 3, cancelled: MANY - 3 }))
+  })
+
+  test('no retry follows for a member of a cancelled group, though the order has not reached it yet', async (stage) => {
+    const groupId = await createGroup(stage, newJobs(MANY))
+    const last = (await stage.claim({ limit: MANY })).at(-1)
+    assert.ok(last)
+    await cancelGroup(stage, groupId)
+    assert.equal(await stage.store.hasCascades(), true)
+    const result = await stage.finish(last, { outcome: failed(), retry: newRetry() })
+    assertSame(result, { kind: 'finished', retryJobId: null, followUps: [] })
+    assertSame((await groupOf(stage, groupId)).counts, counts({ running: MANY - 1, failed: 1 }))
+  })
+
+  test('a group is RUNNING when an order is stored of which nothing has been carried out', async (stage) => {
+    const parent = await stage.start(newJob({ priority: 9 }))
+    await stage.enqueue(childrenOf(parent.claim.jobId, MANY))
+    const groupId = await createGroup(stage, newJobs(3))
+    // Where both share a commit, the children of the parent leave no room for the members.
+    await Promise.all([settle(stage, parent, 'COMPLETED'), cancelGroup(stage, groupId)])
+    const { status, counts: now } = await groupOf(stage, groupId)
+    assert.equal(status, now.cancelled === 3 ? 'CANCELLED' : 'RUNNING')
+    await applyAll(stage)
+    assertSame((await groupOf(stage, groupId)).status, 'CANCELLED')
   })
 
   testReopened('what was not carried out when a process ended is carried out by the next', async (stage, reopen) => {

@@ -165,6 +165,16 @@ export function testWaitingJobs({ test }: Kit): void {
     await startsLater(stage, childAgain)
   })
 
+  test('a retry that waits for a parent still does when somebody asks for it again', async (stage) => {
+    const parentId = await settled(stage, 'FAILED')
+    const live = await stage.start()
+    const [childId] = await stage.enqueue([childOf([parentId, live.claim.jobId])])
+    const again = await retried(stage, childId)
+    assertSame(await retryByHand(stage, childId), { kind: 'made-due', jobId: again })
+    assertSame(await statesOf(stage, [childId]), ['QUEUED dependencies'])
+    assertSame(await stage.claim({ now: LATER }), [])
+  })
+
   test('a waiting Job cannot be retried by hand', async (stage) => {
     const [childId] = await stage.enqueue([childOf([await settled(stage, 'FAILED')], 'wait')])
     const result = await stage.changesNothing(() => retryByHand(stage, childId))

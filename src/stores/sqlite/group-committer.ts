@@ -122,7 +122,8 @@ export class GroupCommitter {
     passFaultPoint('store:after-commit')
     for (let index = 0; index < group.length; index++) group[index]?.resolve(values[index])
     if (row !== null) this.#signal({ kind: 'committed', row })
-    if (transaction.stirs.size > 0) this.#signal({ kind: 'stirred', what: transaction.stirs })
+    const { stirs, settledGroups } = transaction
+    if (stirs.size > 0) this.#signal({ kind: 'stirred', what: stirs, groupIds: settledGroups })
     return 'answered'
   }
 

@@ -158,6 +158,10 @@ export class SqliteStore extends SqliteTriggers implements Store {
     return this.read((connection) => groups.findGroup(connection, groupId))
   }
 
+  findSettledGroups(groupIds: readonly string[]): Promise<readonly string[]> {
+    return this.read((connection) => groups.findSettledGroups(connection, groupIds))
+  }
+
   listGroups(filter: GroupFilter): Promise<jobs.Page<Group>> {
     return this.read((connection) => groups.listGroups(connection, filter))
   }

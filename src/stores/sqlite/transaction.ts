@@ -72,6 +72,8 @@ export class Transaction {
   readonly transitionSeqs: number[] = []
   /** What else it changes that somebody may wait for. */
   readonly stirs = new Set<Stir>()
+  /** The groups that it settled. */
+  readonly settledGroups = new Set<string>()
   /**
    * Chains that have settled in this transaction; what follows for their dependents is still to be done. `isOrderOver`: it is
    * a member of a group that lets no further member start.

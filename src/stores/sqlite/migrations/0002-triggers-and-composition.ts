@@ -292,7 +292,8 @@ from pawl_nodes n;
 create view pawl_groups_readable as
 select group_id, name, mode, on_failure,
   case
-    when finished_at is null and started_at is null then 'QUEUED'
+    when finished_at is null and started_at is null and completed + failed + skipped + cancelled = 0
+      and not exists (select 1 from pawl_cascades c where c.subject = group_id) then 'QUEUED'
     when finished_at is null then 'RUNNING'
     when completed + skipped = total then 'COMPLETED'
     when cancel_requested_at is not null then 'CANCELLED'

@@ -110,6 +110,16 @@ export function findGroup(connection: Connection, groupId: string): Group | null
   return row === undefined ? null : toGroup(row)
 }
 
+// One row per group that is live no more.
+const SELECT_SETTLED = `
+select value as group_id
+from json_each(?)
+where not exists (select 1 from pawl_groups where group_id = value and finished_at is null)`
+
+export function findSettledGroups(connection: Connection, groupIds: readonly string[]): string[] {
+  return connection.all<{ group_id: string }>(SELECT_SETTLED, JSON.stringify(groupIds)).map(({ group_id }) => group_id)
+}
+
 const SELECT_GROUPS = `
 select ${GROUP_COLUMNS}
 from pawl_groups g

@@ -39,6 +39,8 @@ export function countSettledMember(
   if (row === undefined) return 'going-on'
   if (row.live === 0) {
     connection.run(FINISH_GROUP, at, groupId)
+    transaction.stirs.add('groups')
+    transaction.settledGroups.add(groupId)
     // Whatever was still to be done to its members, none is left to do it to.
     connection.run(DROP_CASCADES, groupId)
     return 'stopped'
@@ -65,6 +67,17 @@ where group_id = ? and finished_at is null`
 /** A member's settled chain goes on. False: its group has settled without it, and the chain leaves it. */
 export function takeBackMember(transaction: Transaction, groupId: string, outcome: ChainOutcome): boolean {
   return transaction.connection.run(TAKE_BACK, outcome, outcome, outcome, outcome, groupId) === 1
+}
+
+// A sequential group of which no member has failed any more: those that were stopped come back, so no others are stopped.
+const CALL_OFF_STOP = `
+delete from pawl_cascades
+where subject = ? and kind = 'stop'
+  and exists (select 1 from pawl_groups where group_id = subject and mode = 'sequential' and failed = 0)`
+
+/** The member that failed is tried again together with those behind it. */
+export function callOffStop(transaction: Transaction, groupId: string): void {
+  transaction.connection.run(CALL_OFF_STOP, groupId)
 }
 
 const MARK_STARTED = 'update pawl_groups set started_at = ? where group_id = ? and started_at is null'

@@ -4,6 +4,7 @@ import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
 import { findJobRow, findLastOfChain, findRunIdOf } from './history.ts'
+import { callOffStop } from './members.ts'
 import { appendByHand, noteQueued } from './retry.ts'
 
 const MAKE_DUE_IN_QUEUE = `
@@ -43,6 +44,7 @@ function reviveDependents(
   { dependents, now }: Parameters<JobStore['retryByHand']>[0],
 ): void {
   if (dependents == null) return
+  if (last.group_id !== null) callOffStop(transaction, last.group_id)
   transaction.cascades.push({ kind: 'revived', subject: last.chain_id ?? last.job_id, mode: null, reason: null })
   carryOut(transaction, { nodeSeq: null, newId: dependents.newId }, now)
 }
