@@ -250,10 +250,21 @@ function reviveDependents(
   return pageOf(rows, cursor, limit)
 }
 
-/** The member before it in a sequential group: if that one is retried with its dependents, this one follows again. */
-function findGroupPredecessor(connection: Connection, row: JobRow): string | null {
+/**
+ * The chain because of which a member that waits is stopped: the one before it in a sequential group, or a failed one that it
+ * named. If that one is retried with its dependents, this one follows again.
+ */
+function findCauseOfStop(connection: Connection, row: JobRow): string | null {
   if (row.parents === 0) return null
-  return findParents(connection, row).find(({ of_group }) => of_group === 1)?.parent_id ?? null
+  const awaited = findParents(connection, row).filter(({ met }) => met === 0)
+  const cause =
+    awaited.find(({ of_group }) => of_group === 1) ??
+    awaited.find(({ parent_seq }) => hasFailed(findLastBySeq(connection, parent_seq)))
+  return cause?.parent_id ?? null
+}
+
+function hasFailed(last: JobRow | undefined): boolean {
+  return last !== undefined && (statusOf(last) === 'CANCELLED' || last.run_status === 'FAILED')
 }
 
 const SELECT_JOB_BY_SEQ = `
@@ -305,7 +316,7 @@ function orderMember(transaction: Transaction, cascade: Cascade, row: JobRow, ac
     cancelQueued(transaction, row, {
       mode,
       reason,
-      cancelledFor: findGroupPredecessor(transaction.connection, row),
+      cancelledFor: findCauseOfStop(transaction.connection, row),
       now,
     })
   }

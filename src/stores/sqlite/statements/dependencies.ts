@@ -159,6 +159,8 @@ function weighAgain(connection: Connection, parent: ParentRow, byHand: boolean):
   const outcome = findOutcomeBySeq(connection, parent.parent_seq)
   if (outcome === null) return 'wait'
   if (outcome === 'gone' || byHand) return 'met'
+  // The member before it does not come back, so there is no order left to keep.
+  if (parent.of_group === 1) return 'met'
   return decideDependency(outcome, parent.on_failure as OnParentFailure)
 }
 
