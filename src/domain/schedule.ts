@@ -5,7 +5,7 @@ export type { MissedPolicy }
 
 /**
  * What happens to a slot while an earlier chain of the schedule is live: its Job is made all the same, it is skipped, or one
- * Job waits behind the live chain and further slots are skipped.
+ * Job waits behind all live chains and further slots are skipped.
  */
 export type OverlapPolicy = 'allow' | 'skip' | 'queue-one'
 

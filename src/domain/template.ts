@@ -1,4 +1,4 @@
-import type { JsonValue } from './json.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import type { RetryPolicy } from './retry.ts'
 
 /** A reusable type with default params and policy. */
@@ -20,12 +20,15 @@ export interface Template {
   readonly archivedAt: number | null
 }
 
-/** Overrides over defaults, key by key at the top. Anything but two objects cannot be merged: then the override stands. */
-export function mergeParams(defaults: JsonValue, overrides: unknown): unknown {
-  if (overrides === undefined) return defaults
-  return isPlainObject(defaults) && isPlainObject(overrides) ? { ...defaults, ...overrides } : overrides
+/**
+ * Overrides over defaults, key by key at the top; null overrides nothing. Anything but two objects cannot be merged: then the
+ * override stands.
+ */
+export function mergeParams(defaults: JsonValue, overrides: JsonValue): JsonValue {
+  if (overrides === null) return defaults
+  return isObject(defaults) && isObject(overrides) ? { ...defaults, ...overrides } : overrides
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

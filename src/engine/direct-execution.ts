@@ -1,5 +1,5 @@
 import type { JobPolicy } from '../domain/job.ts'
-import { type Reservation, TICKET_RENEW_MS } from '../domain/reservation.ts'
+import { type Reservation, type ReservationStatus, TICKET_RENEW_MS } from '../domain/reservation.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
@@ -25,11 +25,19 @@ export type DirectEnd =
   | { readonly kind: 'busy' | 'no-node' }
   /** It was never executed, and will not be. */
   | { readonly kind: 'wait-timeout' | 'expired'; readonly reservationId: string }
+  /** It is over, but nobody can say any more what came of it. */
+  | { readonly kind: 'pruned'; readonly reservationId: string }
 
 export interface DirectExecutionParts {
   readonly store: Pick<
     Store,
-    'openTicket' | 'renewTickets' | 'releaseTicket' | 'findReservations' | 'listNodes' | 'liveness'
+    | 'openTicket'
+    | 'renewTickets'
+    | 'releaseTicket'
+    | 'findReservationStatuses'
+    | 'findReservations'
+    | 'listNodes'
+    | 'liveness'
   >
   readonly clock: Clock
   readonly newId: IdSource
@@ -46,7 +54,7 @@ export interface CallingNode {
   ensureLife(): Promise<() => Promise<void>>
 }
 
-/** Reservations looked at in one read. */
+/** Reservations looked at in one read. More would block the event loop for too long. */
 const LOOK_MAX = 500
 
 /** After a change elsewhere all that wait must be looked at, but not for each of many changes. */
@@ -66,7 +74,9 @@ export class DirectExecutions {
   readonly #parts: DirectExecutionParts
   readonly #waiters = new Map<string, Waiter>()
   #calls = 0
-  #isLookScheduled = false
+  /** Those of which something may be new. */
+  readonly #unseen = new Set<string>()
+  #isLooking = false
   #lookTimer: Timer | null = null
   #lookDueAt = 0
   #renewTimer: Timer | null = null
@@ -78,7 +88,7 @@ export class DirectExecutions {
 
   /** No call to the store is under way: callers only wait. */
   get isQuiet(): boolean {
-    return this.#calls === 0 && !this.#isLookScheduled
+    return this.#calls === 0 && !this.#isLooking
   }
 
   /** Resolves with what became of it. Rejects with the reason of the caller's signal, or when this scheduler is closed. */
@@ -97,7 +107,7 @@ export class DirectExecutions {
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
     if (signal.kind === 'changed-elsewhere') this.#lookWithin(LOOK_PAUSE_MS)
-    else if (signal.kind === 'stirred' && signal.what.has('reservations')) this.#look()
+    else if (signal.kind === 'stirred' && signal.what.has('reservations')) this.#look(signal.reservationIds)
   }
 
   /** From now on nobody may begin to wait. Tickets are given back; who waits for a body that executes waits on. */
@@ -164,7 +174,7 @@ export class DirectExecutions {
     if (signal?.aborted === true) return gone()
     if (this.#closedBy !== null) return void this.#abandon(waiter, this.#closedBy)
     // It may have been served, and have ended, before anybody listened here.
-    this.#look()
+    this.#look([reservationId])
     this.#lookWithin(LOOK_AT_LEAST_EVERY_MS)
   }
 
@@ -179,7 +189,7 @@ export class DirectExecutions {
     const answer = await this.#giveBack(waiter, 'wait-timeout')
     if (answer === 'given-back') this.#leave(waiter)?.resolve({ kind: 'wait-timeout', reservationId })
     // Served in this very moment: from now on only its end counts.
-    else if (answer === 'served') this.#look()
+    else if (answer === 'served') this.#look([reservationId])
     else this.#leave(waiter)?.reject(answer.error)
   }
 
@@ -206,47 +216,67 @@ export class DirectExecutions {
     if (waiting.length === 0) return
     const ids = waiting.map(({ reservationId }) => reservationId)
     try {
-      const renewed = await this.#call(() => store.renewTickets(ids, clock.now()))
-      if (renewed.length < ids.length) this.#look()
+      const renewed = new Set(await this.#call(() => store.renewTickets(ids, clock.now())))
+      this.#look(ids.filter((id) => !renewed.has(id)))
     } catch (error) {
       logger.warn({ error, tickets: ids.length }, 'Tickets could not be renewed; trying again before they expire')
     }
   }
 
-  #look(): void {
-    if (this.#isLookScheduled) return
-    this.#isLookScheduled = true
-    queueMicrotask(() => {
-      this.#isLookScheduled = false
-      void this.#lookNow()
-    })
+  /** Looks at those of them that somebody waits for: one look at a time, however many reasons there are. */
+  #look(reservationIds: Iterable<string>): void {
+    for (const id of reservationIds) if (this.#waiters.has(id)) this.#unseen.add(id)
+    if (this.#isLooking || this.#unseen.size === 0) return
+    this.#isLooking = true
+    queueMicrotask(() => void this.#lookUntilSeen())
   }
 
-  async #lookNow(): Promise<void> {
-    const ids = [...this.#waiters.keys()]
-    for (let from = 0; from < ids.length; from += LOOK_MAX) {
-      const page = ids.slice(from, from + LOOK_MAX)
+  async #lookUntilSeen(): Promise<void> {
+    while (this.#unseen.size > 0) {
       try {
-        const found = await this.#call(() => this.#parts.store.findReservations(page))
-        this.#compare(page, new Map(found.map((reservation) => [reservation.reservationId, reservation])))
+        await this.#call(() => this.#lookAt(this.#takeUnseen()))
       } catch {
-        // The store is closing or cannot be read for a moment; the next look finds what this one missed.
+        // The store is closing or cannot be read for a moment; the next look at all of them finds what this one missed.
       }
     }
+    this.#isLooking = false
   }
 
-  #compare(ids: readonly string[], found: ReadonlyMap<string, Reservation>): void {
-    for (const id of ids) {
-      const waiter = this.#waiters.get(id)
-      const reservation = found.get(id)
-      if (waiter === undefined || reservation?.status === 'WAITING') continue
-      if (reservation?.status === 'RUNNING') {
-        waiter.isServed = true
-        waiter.timer.cancel()
-      } else if (reservation != null && reservation.outcome !== null) {
-        this.#leave(waiter)?.resolve({ kind: 'ended', reservation })
-      } else this.#leave(waiter)?.resolve({ kind: 'expired', reservationId: id })
+  #takeUnseen(): string[] {
+    const page: string[] = []
+    for (const id of this.#unseen) {
+      if (page.length === LOOK_MAX) break
+      page.push(id)
+      this.#unseen.delete(id)
     }
+    return page
+  }
+
+  /** Mostly nothing has changed, or a body has started: a whole record is read only when it is wanted. */
+  async #lookAt(ids: readonly string[]): Promise<void> {
+    const statuses = await this.#parts.store.findReservationStatuses(ids)
+    for (const id of ids) if (statuses.get(id) === 'RUNNING') this.#noteServed(id)
+    const over = ids.filter((id) => isOver(statuses.get(id)))
+    if (over.length === 0) return
+    const found = await this.#parts.store.findReservations(over)
+    const byId = new Map(found.map((reservation) => [reservation.reservationId, reservation]))
+    for (const id of over) this.#answer(id, byId.get(id))
+  }
+
+  #noteServed(reservationId: string): void {
+    const waiter = this.#waiters.get(reservationId)
+    if (waiter === undefined) return
+    waiter.isServed = true
+    waiter.timer.cancel()
+  }
+
+  #answer(reservationId: string, reservation: Reservation | undefined): void {
+    const waiter = this.#waiters.get(reservationId)
+    if (waiter === undefined) return
+    if (reservation === undefined) this.#leave(waiter)?.resolve({ kind: 'pruned', reservationId })
+    else if (reservation.outcome !== null) this.#leave(waiter)?.resolve({ kind: 'ended', reservation })
+    else if (reservation.status === 'EXPIRED') this.#leave(waiter)?.resolve({ kind: 'expired', reservationId })
+    // Else the ticket was given back from here, and whoever did that has the answer.
   }
 
   /** All that wait, not later than this. A look that is due sooner is never put off: changes may come without end. */
@@ -260,7 +290,7 @@ export class DirectExecutions {
       delayMs,
       () => {
         this.#lookTimer = null
-        void this.#lookNow()
+        this.#look(this.#waiters.keys())
         if (this.#waiters.size > 0) this.#lookWithin(LOOK_AT_LEAST_EVERY_MS)
       },
       'poll',
@@ -289,6 +319,11 @@ export class DirectExecutions {
       this.#calls--
     }
   }
+}
+
+/** Also of one that is not there any more. */
+function isOver(status: ReservationStatus | undefined): boolean {
+  return status !== 'WAITING' && status !== 'RUNNING'
 }
 
 /** One caller. */

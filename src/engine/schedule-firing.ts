@@ -15,9 +15,13 @@ export interface FiringParts {
   readonly newId: IdSource
 }
 
-/** `broken`: no slot of this schedule can make a Job until somebody changes something. */
+/**
+ * `unchecked`: the schema of its type did not answer, which may pass. The firing is whole all the same, with the params as
+ * they are. `broken`: no slot of this schedule can make a Job until somebody changes something.
+ */
 export type PreparedFiring =
   | { readonly kind: 'ready'; readonly firing: SlotFiring }
+  | { readonly kind: 'unchecked'; readonly firing: SlotFiring; readonly reason: string }
   | { readonly kind: 'broken'; readonly reason: string }
 
 /** Decides what to do about the slots that are due, and makes their Jobs ready to be written. Writes nothing. */
@@ -29,8 +33,9 @@ export async function prepareFiring(parts: FiringParts, schedule: Schedule, now:
     return { kind: 'broken', reason: error instanceof Error ? error.message : String(error) }
   }
   try {
-    const slots = await prepareSlots(parts, schedule, plan.fire)
-    return { kind: 'ready', firing: toFiring(schedule, plan, slots, now) }
+    const { slots, fault } = await prepareSlots(parts, schedule, plan.fire)
+    const firing = toFiring(schedule, plan, slots, now)
+    return fault === null ? { kind: 'ready', firing } : { kind: 'unchecked', firing, reason: fault }
   } catch (error) {
     if (error instanceof PawlError && BREAKING.has(error.code)) return { kind: 'broken', reason: error.message }
     throw error
@@ -39,7 +44,6 @@ export async function prepareFiring(parts: FiringParts, schedule: Schedule, now:
 
 /** Errors that are the schedule's own, and stay until somebody changes something. Any other may pass. */
 const BREAKING: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'invalid_params',
   'params_too_large',
   'template_archived',
   'template_not_found',
@@ -64,26 +68,72 @@ async function prepareSlots(
   parts: FiringParts,
   schedule: Schedule,
   instants: readonly number[],
-): Promise<SlotFiring['slots']> {
-  if (instants.length === 0) return []
-  const job = await prepareScheduledJob(parts, schedule)
-  return instants.map((slotAt) => ({ slotAt, job: { ...job, jobId: parts.newId(), slotAt } }))
+): Promise<{ readonly slots: SlotFiring['slots']; readonly fault: string | null }> {
+  if (instants.length === 0) return { slots: [], fault: null }
+  const { job, fault } = await prepareSlotJob(parts, schedule)
+  return { slots: instants.map((slotAt) => ({ slotAt, job: { ...job, jobId: parts.newId(), slotAt } })), fault }
+}
+
+/**
+ * A Job of this schedule for its slots. Nobody is there to whom params that the schema refuses could be told, and the schema
+ * of another node may take them: the Job is made with the params as they are, and is checked where it runs.
+ */
+async function prepareSlotJob(
+  parts: FiringParts,
+  schedule: Schedule,
+): Promise<{ readonly job: NewJob; readonly fault: string | null }> {
+  const { request, accepted } = await requestOf(parts, schedule)
+  try {
+    return { job: await prepareJob(request, accepted, parts.newId()), fault: null }
+  } catch (error) {
+    // Params that cannot be stored are refused here too.
+    const job = await prepareJob(request, { ...accepted, handler: null }, parts.newId())
+    return { job, fault: isRefusal(error) ? null : threwMessage(request.type, error) }
+  }
+}
+
+const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'invalid_params',
+  'params_too_large',
+  'unserialisable_params',
+])
+
+/** The schema has answered: it refuses the params, or makes of them what cannot be stored. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof PawlError && REFUSALS.has(error.code)
 }
 
 /** A Job of this schedule, for no slot. Throws what keeps the schedule from making one. */
 export async function prepareScheduledJob(parts: FiringParts, schedule: Schedule): Promise<NewJob> {
-  const template = schedule.target.kind === 'template' ? await usableTemplate(parts, schedule.target.templateId) : null
-  const request = toRequest(schedule, template)
-  const accepted = await parts.types.get(request.type)
+  const { request, accepted } = await requestOf(parts, schedule)
   try {
     return await prepareJob(request, accepted, parts.newId())
   } catch (error) {
     if (error instanceof PawlError) throw error
-    throw new PawlError('invalid_params', `The params schema of job type \`${request.type}\` threw: ${String(error)}`, {
-      path: 'params',
-      cause: error,
-    })
+    throw new PawlError('invalid_params', threwMessage(request.type, error), { path: 'params', cause: error })
   }
+}
+
+function threwMessage(type: string, thrown: unknown): string {
+  return `The params schema of job type \`${type}\` threw: ${textOf(thrown)}`
+}
+
+/** Code of others can throw anything, also what has no text. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'something that cannot be described'
+  }
+}
+
+async function requestOf(
+  parts: FiringParts,
+  schedule: Schedule,
+): Promise<{ readonly request: EnqueueRequest; readonly accepted: AcceptedType }> {
+  const template = schedule.target.kind === 'template' ? await usableTemplate(parts, schedule.target.templateId) : null
+  const request = toRequest(schedule, template)
+  return { request, accepted: await parts.types.get(request.type) }
 }
 
 /** A template from which Jobs may be made. */
@@ -103,8 +153,7 @@ function toRequest(schedule: Schedule, template: Template | null): EnqueueReques
   const { target, paramOverrides, name, priority, tags, businessKey, scheduleId } = schedule
   return {
     type: template?.type ?? (target.kind === 'type' ? target.type : ''),
-    // A schedule that overrides nothing has null here.
-    params: template === null ? paramOverrides : mergeParams(template.defaultParams, paramOverrides ?? undefined),
+    params: template === null ? paramOverrides : mergeParams(template.defaultParams, paramOverrides),
     name,
     priority,
     tags,

@@ -3,25 +3,29 @@ import type { Template } from '../domain/template.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { ScheduleStore, SlotFiring } from '../store/schedules.ts'
 import { type FiringParts, prepareFiring } from './schedule-firing.ts'
+import type { Postponements } from './schedule-postponements.ts'
 
 /** Jobs that are written at once: as long as one transaction takes, nothing else can be claimed or finished. */
-export const JOBS_PER_WRITE_MAX = 200
+export const JOBS_PER_WRITE_MAX = 100
 
 export interface SchedulePageParts extends FiringParts {
   readonly store: Pick<ScheduleStore, 'changeSchedule' | 'disableSchedule' | 'fireSlots'> & FiringParts['store']
   readonly logger: Logger
+  readonly postponements: Postponements
 }
 
 /**
  * Fires what is due of these schedules, with a turn of the event loop after each write. One that cannot go on is disabled,
  * and the others go on. A race that was lost needs no answer: the next look reads what became of it.
+ * @param unchecked what becomes of Jobs whose params the schema did not answer for: they are made later, or now as they are
  */
 export async function fireSchedules(
   parts: SchedulePageParts,
   schedules: readonly Schedule[],
   now: number,
+  unchecked: 'postpone' | 'make',
 ): Promise<void> {
-  const { store } = parts
+  const { store, postponements } = parts
   const preparing = { ...parts, store: withTemplatesKept(store) }
   let firings: SlotFiring[] = []
   let jobs = 0
@@ -34,6 +38,11 @@ export async function fireSchedules(
   for (const schedule of schedules) {
     const anchored = anchoredUpTo(schedule, now)
     const prepared = await prepareFiring(preparing, anchored, now)
+    if (prepared.kind === 'unchecked' && unchecked === 'postpone') {
+      postpone(parts, schedule, prepared.reason, now)
+      continue
+    }
+    postponements.forget(schedule.scheduleId)
     if (prepared.kind === 'broken') await disable(parts, schedule, prepared.reason, now)
     else if (anchored !== schedule) await moveAnchor(parts, anchored, prepared.firing, now)
     else {
@@ -55,6 +64,13 @@ function withTemplatesKept(store: FiringParts['store']): FiringParts['store'] {
       return template
     },
   }
+}
+
+/** It stays due, and is tried again. */
+function postpone({ postponements, logger }: SchedulePageParts, schedule: Schedule, reason: string, now: number): void {
+  const { scheduleId, name } = schedule
+  if (postponements.add(schedule, reason, now) === 'known') return
+  logger.warn({ schedule: scheduleId, name, reason }, 'The params of a schedule could not be checked; trying again')
 }
 
 async function disable(parts: SchedulePageParts, schedule: Schedule, reason: string, now: number): Promise<void> {

@@ -1,10 +1,12 @@
+import type { Schedule } from '../domain/schedule.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { ScheduleStore } from '../store/schedules.ts'
 import type { NodePart } from './node-part.ts'
 import { fireSchedules, type SchedulePageParts } from './schedule-page.ts'
+import { Postponements } from './schedule-postponements.ts'
 
-export interface ScheduleTriggerParts extends SchedulePageParts {
+export interface ScheduleTriggerParts extends Omit<SchedulePageParts, 'postponements'> {
   readonly store: Pick<ScheduleStore, 'findDueSchedules' | 'findSchedulesPlannedAfter' | 'nextSlotAt'> &
     SchedulePageParts['store']
   readonly clock: Clock
@@ -30,7 +32,7 @@ const CLOCK_TOLERANCE_MS = 1_000
  */
 export class ScheduleTrigger implements NodePart {
   readonly during = 'claiming'
-  readonly #parts: ScheduleTriggerParts
+  readonly #parts: ScheduleTriggerParts & SchedulePageParts
   #isRunning = false
   #isWoken = false
   #isFailing = false
@@ -40,7 +42,7 @@ export class ScheduleTrigger implements NodePart {
   #pollAt = 0
 
   constructor(parts: ScheduleTriggerParts) {
-    this.#parts = parts
+    this.#parts = { ...parts, postponements: new Postponements() }
   }
 
   /** Nothing of it is under way. */
@@ -100,21 +102,40 @@ export class ScheduleTrigger implements NodePart {
     }
   }
 
-  /** Page by page. Returns when the next slot comes. */
+  /** Page by page. Returns when the next slot comes, or a postponed one is to be tried again. */
   async #fireAllDue(): Promise<number | null> {
     const { store, clock } = this.#parts
     while (this.#isRunning) {
       const now = clock.now()
       const planned = await store.findSchedulesPlannedAfter(now + CLOCK_TOLERANCE_MS, PAGE)
       if (planned.length > 0) {
-        await fireSchedules(this.#parts, planned, now)
+        // They are planned anew in any case, or this page would come back at once.
+        await fireSchedules(this.#parts, planned, now, 'postpone')
         continue
       }
       const nextSlotAt = await store.nextSlotAt()
       if (nextSlotAt === null || nextSlotAt > now) return nextSlotAt
-      await fireSchedules(this.#parts, await store.findDueSchedules(now, PAGE), now)
+      const due = await this.#findNotWaiting(now, now)
+      const { firstAt } = this.#parts.postponements.waiting(now)
+      if (due.length > 0) await this.#fireInPages(due)
+      else if (firstAt !== null) return (await this.#findNotWaiting(now, firstAt))[0]?.nextSlotAt ?? firstAt
     }
     return null
+  }
+
+  /** Those whose slot comes up to `until`, but for the postponed ones that wait. As many as wait are read on top. */
+  async #findNotWaiting(now: number, until: number): Promise<readonly Schedule[]> {
+    const { store, postponements } = this.#parts
+    const { count } = postponements.waiting(now)
+    // Twice as many: when thousands are postponed one page after the other, each read takes in as many as all before it.
+    const found = await store.findDueSchedules(until, PAGE + 2 * count)
+    return found.filter((schedule) => !postponements.isWaiting(schedule, now))
+  }
+
+  async #fireInPages(due: readonly Schedule[]): Promise<void> {
+    for (let index = 0; index < due.length && this.#isRunning; index += PAGE) {
+      await fireSchedules(this.#parts, due.slice(index, index + PAGE), this.#parts.clock.now(), 'postpone')
+    }
   }
 
   /** A look that is due sooner is never put off. */

@@ -58,10 +58,13 @@ async function refuseBroken(
   if (isAboutJobs || isEnabling) await prepareScheduledJob(context, { ...current, ...definition })
 }
 
-/** What is due by the old definition. A schedule that is broken or disabled has nothing that could be made. */
+/**
+ * What is due by the old definition. A schedule that is broken or disabled has nothing that could be made. A schema that does
+ * not answer keeps nobody from changing or disabling a schedule: those Jobs are checked where they run.
+ */
 async function firingOfDue(context: OperationContext, current: Schedule, now: number): Promise<SlotFiring> {
   const prepared = current.enabled ? await prepareFiring(context, current, now) : null
-  if (prepared?.kind === 'ready') return prepared.firing
+  if (prepared !== null && prepared.kind !== 'broken') return prepared.firing
   const { scheduleId, revision, overlap, lastSlotAt, nextSlotAt } = current
   return { scheduleId, revision, overlap, slots: [], skipped: [], lastSlotAt, nextSlotAt }
 }

@@ -92,6 +92,12 @@ function resultOf(end: DirectEnd, type: string, waitTimeoutMs: number): DirectRe
         `The reservation ${end.reservationId} of \`${type}\` expired, because this process did not renew it in time. It was not executed.`,
         { details: { type, reservationId: end.reservationId } },
       )
+    case 'pruned':
+      throw new PawlError(
+        'direct_expired',
+        `The record of the reservation ${end.reservationId} of \`${type}\` was pruned before this process looked at it. Whether it was executed is not known any more.`,
+        { details: { type, reservationId: end.reservationId } },
+      )
   }
 }
 

@@ -5,10 +5,11 @@ import type { EnqueuedItem } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
 import { enqueueJob } from './enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from './enqueue-options.ts'
+import { readJson } from './template-options.ts'
 
 /**
- * Accepts one Job of a template: `overrides` over its default params, key by key at the top. Retries and timeout are the
- * template's, unless the options say otherwise.
+ * Accepts one Job of a template: what JSON makes of `overrides` over its default params, key by key at the top. Retries and
+ * timeout are the template's, unless the options say otherwise.
  */
 export async function enqueueFromTemplate(
   context: OperationContext,
@@ -17,7 +18,7 @@ export async function enqueueFromTemplate(
   options?: EnqueueOptions,
 ): Promise<EnqueuedItem> {
   const template = await usableTemplate(context, readText(templateId, 'templateId'))
-  const params = mergeParams(template.defaultParams, overrides)
+  const params = mergeParams(template.defaultParams, readJson(overrides, 'overrides'))
   const request = readEnqueueOptions(template.type, params, options, context.clock.now())
   return enqueueJob(context, {
     ...request,

@@ -31,9 +31,11 @@ export async function pruneHistory(context: OperationContext, options: PruneOpti
     for (const path of page.logPaths) await removeLogFile(context, path)
   } while (cursor !== null)
   let reservationsRemoved = 0
-  for (let removed = PAGE; removed === PAGE; reservationsRemoved += removed) {
-    removed = await context.store.pruneReservations(endedBefore, PAGE)
-  }
+  do {
+    const page = await context.store.pruneReservations({ endedBefore, limit: PAGE, cursor })
+    reservationsRemoved += page.removed
+    cursor = page.nextCursor
+  } while (cursor !== null)
   return { jobsRemoved, reservationsRemoved }
 }
 

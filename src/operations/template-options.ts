@@ -10,10 +10,10 @@ export interface TemplateOptions {
   readonly type: string
   /** Params that a Job has unless the request overrides them. @default {} */
   readonly defaultParams?: unknown
-  /** Replaces the type's retry policy; null: as the type says. @default null */
-  readonly retry?: RetryOptions | null
-  /** Overrides the type's timeout; null for none. @default as the type says */
-  readonly timeoutMs?: number | null
+  /** Replaces the type's retry policy. `'inherit'` or null: as the type says. @default 'inherit' */
+  readonly retry?: RetryOptions | 'inherit' | null
+  /** Overrides the type's timeout; null for none. `'inherit'`: as the type says. @default 'inherit' */
+  readonly timeoutMs?: number | 'inherit' | null
   /** For people. */
   readonly description?: string | null
 }
@@ -51,8 +51,8 @@ function readGiven(options: Partial<TemplateOptions>): Partial<TemplateDefinitio
     ...(name !== undefined && { name: readName(name) }),
     ...(type !== undefined && { type: readText(type, 'type') }),
     ...(defaultParams !== undefined && { defaultParams: readJson(defaultParams, 'defaultParams') }),
-    ...(retry !== undefined && { retry: retry === null ? null : readRetryOptions(retry) }),
-    ...(timeoutMs !== undefined && { timeoutMs: readTimeout(timeoutMs) }),
+    ...(retry !== undefined && { retry: retry === null || retry === 'inherit' ? null : readRetryOptions(retry) }),
+    ...(timeoutMs !== undefined && { timeoutMs: timeoutMs === 'inherit' ? undefined : readTimeout(timeoutMs) }),
     ...(description !== undefined && {
       description: description === null ? null : readStorable(description, 'description', DESCRIPTION_LENGTH_MAX),
     }),

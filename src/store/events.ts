@@ -63,6 +63,8 @@ export type StoreSignal =
       readonly what: ReadonlySet<Stir>
       /** The groups that have settled. */
       readonly groupIds: ReadonlySet<string>
+      /** The direct executions that have started or ended, and the tickets that will not be served. */
+      readonly reservationIds: ReadonlySet<string>
     }
   /** Somebody else did: another process, or another connection of this one. */
   | { readonly kind: 'changed-elsewhere' }

@@ -60,6 +60,13 @@ export interface ReservationFilter {
   readonly cursor?: string | null
 }
 
+export interface PruneReservationsRequest {
+  readonly endedBefore: number
+  /** How many records to look at. */
+  readonly limit: number
+  readonly cursor: string | null
+}
+
 /** Tickets are served by `claimJobs`, before any Job. */
 export interface ReservationStore {
   /**
@@ -98,9 +105,17 @@ export interface ReservationStore {
   /** In the order of the given ids; those that are unknown are left out. */
   findReservations(reservationIds: readonly string[]): Promise<readonly Reservation[]>
 
+  /** The same question at the least cost, for those who ask about many again and again. Unknown ones are left out. */
+  findReservationStatuses(reservationIds: readonly string[]): Promise<ReadonlyMap<string, ReservationStatus>>
+
   /** Newest first. */
   listReservations(filter: ReservationFilter): Promise<Page<Reservation>>
 
-  /** Removes records of reservations that ended before this instant, at most `limit`. Returns how many. */
-  pruneReservations(endedBefore: number, limit: number): Promise<number>
+  /**
+   * Looks at a page of records, oldest first, and removes those that ended before the instant. `nextCursor` goes on behind
+   * them, whether or not any was removed; null: there is nothing further to look at.
+   */
+  pruneReservations(
+    request: PruneReservationsRequest,
+  ): Promise<{ readonly removed: number; readonly nextCursor: string | null }>
 }

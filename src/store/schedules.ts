@@ -71,7 +71,8 @@ export interface ScheduleStore {
   /**
    * Makes the Jobs of due slots and moves each schedule on, one transaction each. A slot makes at most one Job, whoever
    * fires it and however often: a slot that has its Job already is passed over, one whose schedule has a live chain
-   * follows `overlap`, and one whose business key is taken is skipped and recorded.
+   * follows `overlap`, and one whose business key is taken is skipped and recorded. A Job of `queue-one` depends on all
+   * chains of the schedule that are live, or the newest `PARENTS_MAX` of them, and runs however they end.
    */
   fireSlots(firings: readonly SlotFiring[], now: number): Promise<readonly FiringResult[]>
 

@@ -206,6 +206,7 @@ export class Model {
     const last = lastOf(job.chain)
     const revive = () => {
       if (!dependents) return
+      this.#callOffStop(last.group)
       this.#cascades.push({ kind: 'revived', subject: job.chain, cursor: 0 })
       this.#carryOut({ isNode: false, makesIds: true })
     }
@@ -417,10 +418,9 @@ export class Model {
     return edge.onFailure
   }
 
-  /** The same for a chain that goes on: the member before it has failed, and nobody will stop or skip it for that again. */
+  /** The same for a chain that goes on. If the member before it does not, there is no order left to keep. */
   #weighAgain(edge: Edge): 'met' | 'cancel' | 'wait' {
-    const means = this.#weigh(edge)
-    return means === 'wait' && edge.ofGroup && outcomeOf(edge.parent) !== null ? 'cancel' : means
+    return edge.ofGroup && outcomeOf(edge.parent) !== null ? 'met' : this.#weigh(edge)
   }
 
   // Going on with a chain
@@ -476,6 +476,12 @@ export class Model {
     group.settled[outcome]--
     group.isStopped = false
     return true
+  }
+
+  /** In a sequential group without a failed member, those that were stopped come back, so no others are stopped. */
+  #callOffStop(group: ModelGroup | null): void {
+    if (group?.mode !== 'sequential' || group.settled.FAILED > 0) return
+    this.stored = this.stored.filter(({ kind, subject }) => kind !== 'stop' || subject !== group)
   }
 
   /** Behind everything that is queued or executes at this priority, and behind what this transaction put there. */
@@ -593,7 +599,7 @@ export class Model {
         else if (job.status === 'RUNNING') job.isCancelRequested = true
       } else if (job.status === 'QUEUED' && (job.attempt === 1 || job.chain.edges.some(isWaiting))) {
         // A waiting retry has started, unless it waits for a parent again.
-        if (cascade.kind === 'stop') this.#cancelQueued(job, true)
+        if (cascade.kind === 'stop') this.#cancelQueued(job, job.chain.edges.filter(isWaiting).some(isCauseOfStop))
         else this.#skipQueued(job)
       }
     }
@@ -615,6 +621,12 @@ export function outcomeOf(chain: ModelChain): ChainOutcome | null {
 
 export function isWaiting({ state }: Edge): boolean {
   return state === 'waiting'
+}
+
+/** The member before it, or a failed one that it named. If that one is tried again, the stopped member may follow. */
+function isCauseOfStop({ ofGroup, parent }: Edge): boolean {
+  const outcome = outcomeOf(parent)
+  return ofGroup || (outcome !== null && isFailure(outcome))
 }
 
 /** The group does not stop or skip the child any more, so the edge itself says what a failure means. */

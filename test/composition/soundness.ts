@@ -12,18 +12,22 @@ const CONTRADICTIONS: Readonly<Record<string, string>> = {
     where q.unmet_parents <> (select count(*) from pawl_dependencies d where d.child_seq = first.seq and d.met = 0)`,
   'a ready Job that waits for a parent': 'select seq from pawl_queue where ready = 1 and unmet_parents > 0',
   'a chain that waits for a parent, though none of its Jobs is queued': `
+    with queued as materialized (select chain_id from pawl_jobs_readable where status = 'QUEUED')
     select d.child_seq
     from pawl_dependencies d
     join pawl_jobs child on child.seq = d.child_seq
-    where d.met = 0
-      and not exists (
-        select 1 from pawl_jobs_readable j where j.chain_id = child.job_id and j.status = 'QUEUED'
-      )`,
+    where d.met = 0 and child.job_id not in queued`,
+  'an edge that does not say whether its chain lives': `
+    with live as materialized (select chain_id from pawl_jobs_readable where status in ('QUEUED', 'RUNNING'))
+    select d.child_seq
+    from pawl_dependencies d
+    join pawl_jobs child on child.seq = d.child_seq
+    where (d.met in (0, 1)) <> (child.job_id in live)`,
   'a Job that waits for a chain that has settled as it needs, though no cascade is on its way': `
+    with queued as materialized (select chain_id from pawl_jobs_readable where status = 'QUEUED')
     select d.child_seq
     from pawl_dependencies d
-    join pawl_jobs child on child.seq = d.child_seq
-    join pawl_jobs_readable waiting on waiting.chain_id = child.job_id and waiting.status = 'QUEUED'
+    join pawl_jobs child on child.seq = d.child_seq and child.job_id in queued
     join pawl_jobs parent on parent.seq = d.parent_seq
     join pawl_jobs_readable ended on ended.chain_id = parent.job_id
       and not exists (select 1 from pawl_jobs next where next.retry_of = ended.job_id)

@@ -91,7 +91,7 @@ export const directOperations: readonly Operation[] = [
     name: 'prune of reservations',
     prepare: async (stage) => {
       await stage.store.finishDirectRuns([endOf(await startDirect(stage)), endOf(await startDirect(stage))])
-      return () => stage.store.pruneReservations(NOW + HOUR, 10)
+      return () => stage.store.pruneReservations({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
     },
   },
 ]

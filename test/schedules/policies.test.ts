@@ -131,6 +131,28 @@ test('with queue-one, the Job of the next slot waits until the one before it has
   expect(startedAt).toBe(START + 2.5 * MINUTE)
 })
 
+test('with queue-one, the Job waits for all earlier ones that have not settled, not for the newest alone', async () => {
+  const ends: (() => void)[] = []
+  const lasting = defineJob({ type: 'lasting', run: () => new Promise<void>((resolve) => void ends.push(resolve)) })
+  await using stage = await openStage({ jobs: [lasting], concurrency: 5 })
+  const schedule = await stage.schedules.create({ ...minutely, type: lasting, overlap: 'allow' })
+  await stage.advance(2 * MINUTE)
+  await stage.schedules.change(schedule.scheduleId, { overlap: 'queue-one' })
+  const byHand = await stage.schedules.trigger(schedule.scheduleId)
+  await stage.advance(MINUTE)
+  const [first, second, , waiting] = await jobsOf(stage.scheduler, schedule)
+  expect(waiting).toMatchObject({ slotAt: START + 3 * MINUTE, hold: 'dependencies' })
+  const started = async () => (await stage.scheduler.getJob(waiting?.jobId ?? '')).startedAt !== null
+  // The newest ends first.
+  for (const job of [byHand, second, first]) {
+    expect(await started()).toBe(false)
+    ends[[first, second, byHand].indexOf(job)]?.()
+    await stage.runUntilIdle()
+  }
+  expect(await started()).toBe(true)
+  ends.at(-1)?.()
+})
+
 test('a Job that was triggered by hand counts as an earlier one', async () => {
   await using stage = await openStage()
   const schedule = await stage.schedules.create({ ...minutely, type: report, overlap: 'skip' })

@@ -129,8 +129,16 @@ async function useGroups(stage: TestScheduler, store: Store, clock: SettableCloc
       await scheduler.retry(group.jobs[2]?.jobId ?? '').catch(() => {})
     }
   }
+  const stopped = await scheduler.groups.create({
+    mode: 'sequential',
+    jobs: [{ type: 'failing', params: null, retry: { maxRetries: 0 } }, ...members(500)],
+  })
+  await stopped.jobs[0]?.settled()
+  await scheduler.retry(stopped.jobs[0]?.jobId ?? '', { dependents: true })
+  const waited = stopped.settled()
   await scheduler.groups.create({ jobs: members(1, 'failing') })
   await stage.advance('2m')
+  await waited
   const slow = await scheduler.groups.create({ onFailure: 'continue', jobs: members(200, 'slow') })
   await stage.runUntilIdle()
   await scheduler.cancel(slow.jobs[199]?.jobId ?? '')
@@ -177,7 +185,8 @@ async function runDirectly(stage: TestScheduler, store: Store, clock: SettableCl
   await stage.advance('30s')
   await Promise.all([running, waiting, impatient])
   await stage.advance('2m')
-  await store.pruneReservations(clock.now() - 1, 2)
+  const { nextCursor } = await store.pruneReservations({ endedBefore: clock.now() - 1, limit: 2, cursor: null })
+  await store.pruneReservations({ endedBefore: clock.now() - 1, limit: 2, cursor: nextCursor })
 }
 
 /** Tickets of a node that is gone, and bodies that it left. */

@@ -395,9 +395,6 @@ function isHarmlessScan(sql: string, step: string): boolean {
   if (isBoundedSubquery(sql, name, index)) return true
   // The first row in the order of the key, whichever it is.
   if (/^select [^()]* from \w+( order by \w+)? limit 1$/.test(sql)) return true
-  // The oldest so many of those that have ended: it passes over those that wait or run, which are few.
-  if (/from pawl_reservations where ended_at is not null and .* order by reservation_seq limit \?/.test(sql))
-    return true
   // A page of a list walks an index, or the table, in the order in which it is shown, and stops when it is full.
   return lists.has(originalOf(sql)) && sql.endsWith('limit ?')
 }
@@ -428,8 +425,9 @@ function originalOf(line: string): string {
   return originals.get(line) ?? line
 }
 
-/** Sorting as many rows as bodies execute, or as one chain has Jobs or parents, is no sorting of the queue. */
+/** Sorting as many rows as bodies execute, as callers wait, or as one chain has Jobs or parents, is no sorting of the queue. */
 function isSmallSort(sql: string): boolean {
+  if (/indexed by pawl_reservations_waiting\b/.test(sql)) return true
   return /from pawl_occupancies\b/.test(sql) || /from pawl_dependencies where child_seq = \?/.test(sql)
 }
 

@@ -6,6 +6,9 @@ import { openStage, refusalOf, report, START } from '../schedules/stage.ts'
 
 const strict = defineJob({ type: 'strict', params: z.object({ pages: z.number() }), run: () => null })
 
+const endless: { self?: unknown } = {}
+endless.self = endless
+
 test('a template is kept as it was made, with defaults for what is left out', async () => {
   await using stage = await openStage()
   const plain = await stage.templates.create({ name: 'plain', type: report })
@@ -36,8 +39,40 @@ test('a Job has the default params, and overrides over them key by key', async (
   expect(await enqueue()).toMatchObject({ type: 'report', templateId, scheduleId: null, params: defaultParams })
   expect((await enqueue({ of: 'stock' })).params).toEqual({ ...defaultParams, of: 'stock' })
   expect((await enqueue({ range: { days: 1 } })).params).toEqual({ of: 'sales', range: { days: 1 } })
-  expect((await enqueue(null)).params).toBeNull()
+  expect((await enqueue(null)).params).toEqual(defaultParams)
   expect((await enqueue([1])).params).toEqual([1])
+})
+
+test('overrides are what JSON makes of them, and what has no JSON form is refused', async () => {
+  await using stage = await openStage()
+  const { templateId } = await stage.templates.create({
+    name: 't',
+    type: report,
+    defaultParams: { of: 'sales', days: 7 },
+  })
+  const paramsOf = async (overrides: unknown) =>
+    (await (await stage.scheduler.enqueueTemplate(templateId, overrides)).get()).params
+  expect(await paramsOf(new Date(START))).toBe('2026-01-01T00:00:00.000Z')
+  expect(await paramsOf({ of: undefined, days: new Date(START) })).toEqual({
+    of: 'sales',
+    days: '2026-01-01T00:00:00.000Z',
+  })
+  expect(await paramsOf({ toJSON: () => ({ days: 1 }) })).toEqual({ of: 'sales', days: 1 })
+  for (const overrides of [() => 1, Symbol('s'), 1n, endless]) {
+    const refusal = await refusalOf(stage.scheduler.enqueueTemplate(templateId, overrides))
+    expect(refusal).toMatchObject({ code: 'unserialisable_params', path: 'overrides' })
+  }
+})
+
+test('null overrides nothing, in a request as in a schedule', async () => {
+  await using stage = await openStage()
+  const { templateId } = await stage.templates.create({ name: 't', type: report, defaultParams: { of: 'sales' } })
+  const job = await stage.scheduler.enqueueTemplate(templateId, null)
+  await stage.schedules.create({ name: 's', templateId, everyMs: 60_000, paramOverrides: null })
+  await stage.advance(60_000)
+  const { items } = await stage.scheduler.listJobs({ templateId })
+  expect(items.map(({ params }) => params)).toEqual([{ of: 'sales' }, { of: 'sales' }])
+  expect(items[1]?.jobId).toBe(job.jobId)
 })
 
 test('retries and timeout are those of the template, unless the request says otherwise', async () => {
@@ -123,6 +158,23 @@ test('a change holds for Jobs that are made from then on, and for no other', asy
   expect(undone).toMatchObject({ retry: null, description: null, name: 'new' })
 })
 
+test("retries and timeout can be given back to the type with 'inherit'", async () => {
+  await using stage = await openStage({ jobs: [defineJob({ type: 'report', timeoutMs: 3_000, run: () => null })] })
+  const own = { retry: { maxRetries: 1 }, timeoutMs: 1_000 }
+  const { templateId } = await stage.templates.create({ name: 't', type: 'report', ...own })
+  const changed = await stage.templates.change(templateId, { timeoutMs: 'inherit' })
+  expect(changed).toMatchObject({ timeoutMs: undefined, retry: { maxRetries: 1 } })
+  expect(await stage.templates.get(templateId)).toEqual(changed)
+  const { policy } = await (await stage.scheduler.enqueueTemplate(templateId)).get()
+  expect(policy).toMatchObject({ timeoutMs: 3_000, retry: { maxRetries: 1 } })
+  expect((await stage.templates.change(templateId, { retry: 'inherit' })).retry).toBeNull()
+  const inherits = { retry: 'inherit', timeoutMs: 'inherit' } as const
+  const inheriting = await stage.templates.create({ name: 'i', type: 'report', ...inherits })
+  expect(inheriting).toMatchObject({ retry: null, timeoutMs: undefined })
+  const typo = await refusalOf(stage.templates.change(templateId, { timeoutMs: 'inherited' as never }))
+  expect(typo).toMatchObject({ code: 'invalid_option', path: 'timeoutMs' })
+})
+
 test('an archived template makes no Jobs and is changed no more, but its history stays', async () => {
   await using stage = await openStage()
   const { templateId } = await stage.templates.create({ name: 't', type: report })
@@ -186,9 +238,6 @@ test('many changes at once are all made; who names a revision gets a conflict wh
   const refusal = await refusalOf(stage.templates.change(templateId, { name: 'late', revision }))
   expect(refusal).toMatchObject({ code: 'conflict', path: 'revision', details: { revision: 4, expected: revision } })
 })
-
-const endless: { self?: unknown } = {}
-endless.self = endless
 
 test.for<{ options: object | null; code: string; path?: string }>([
   { options: null, code: 'invalid_option', path: 'options' },

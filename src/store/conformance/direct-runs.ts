@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import type { ClaimedTicket } from '../reservations.ts'
 import { completed, failed, HOUR, jobTaking, NOW, newId, newJob, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
+import type { Stage } from './stage.ts'
 import {
   directOccupants,
   endOfDirect,
   finishDirect,
+  newTicket,
   openTicket,
   reservation,
   startDirect,
@@ -173,12 +176,50 @@ export function testDirectRuns({ test }: Kit): void {
     await finishDirect(stage, recent, { finishedAt: NOW + HOUR })
     await finishDirect(stage, stuck, GIVEN_UP)
     const [running, waiting] = [await startDirect(stage), await openTicket(stage)]
-    assert.equal(await stage.store.pruneReservations(NOW + SECOND + 1, 10), 1)
+    assertSame(await prune(stage, NOW + SECOND + 1), { removed: 1, nextCursor: null })
     const kept = [recent, stuck, running].map(({ claim }) => claim.reservationId)
     const left = (await stage.store.listReservations({ limit: 10 })).items.map(({ reservationId }) => reservationId)
     assertSame(left.toReversed(), [...kept, waiting])
-    assert.equal(await stage.changesNothing(() => stage.store.pruneReservations(NOW + SECOND + 1, 10)), 0)
+    const again = await stage.changesNothing(() => prune(stage, NOW + SECOND + 1))
+    assertSame(again, { removed: 0, nextCursor: null })
     assertSame((await finishDirect(stage, old)).kind, 'already-finished')
+  })
+
+  test('they are removed in pages; those that stay on the way do not end it', async (stage) => {
+    const waiting = [await openTicket(stage), await openTicket(stage), await openTicket(stage)]
+    const [late, first, second] = [await startPoem(stage), await startPoem(stage), await startPoem(stage)]
+    await finishDirect(stage, late, { finishedAt: NOW + HOUR })
+    await finishDirect(stage, first)
+    await finishDirect(stage, second)
+    let removed = 0
+    let cursor: string | null = null
+    do {
+      const page = await prune(stage, NOW + SECOND + 1, 2, cursor)
+      removed += page.removed
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    assert.equal(removed, 2)
+    const left = (await stage.store.listReservations({ limit: 10 })).items.map(({ reservationId }) => reservationId)
+    assertSame(left.toReversed(), [...waiting, late.claim.reservationId])
+  })
+
+  test('the removal ends at a page of records that were made too late', async (stage) => {
+    for (let n = 0; n < 3; n++) await openTicket(stage)
+    assertSame(await prune(stage, NOW, 2), { removed: 0, nextCursor: null })
+  })
+
+  test('a status can be asked for without the rest of the record', async (stage) => {
+    const done = await startDirect(stage)
+    await finishDirect(stage, done)
+    const running = await startDirect(stage)
+    const waiting = await openTicket(stage)
+    const ids = [newId(), waiting, done.claim.reservationId, running.claim.reservationId]
+    const statuses = await stage.store.findReservationStatuses(ids)
+    assertSame(
+      ids.map((id) => statuses.get(id) ?? null),
+      [null, 'WAITING', 'RELEASED', 'RUNNING'],
+    )
+    assert.equal((await stage.store.findReservationStatuses([])).size, 0)
   })
 
   test('a result of any JSON value is kept as it is', async (stage) => {
@@ -188,4 +229,16 @@ export function testDirectRuns({ test }: Kit): void {
       assertSame((await reservation(stage, ticket.claim.reservationId)).result, value)
     }
   })
+}
+
+/** A direct execution that does not stand behind the tickets of the usual type. */
+async function startPoem(stage: Stage): Promise<ClaimedTicket> {
+  await openTicket(stage, newTicket(stage, { type: 'poem' }))
+  const { tickets } = await stage.claimAll({ limit: 1, types: new Map([['poem', 1]]) })
+  assert.ok(tickets[0], 'it can start')
+  return tickets[0]
+}
+
+function prune(stage: Stage, endedBefore: number, limit = 10, cursor: string | null = null) {
+  return stage.store.pruneReservations({ endedBefore, limit, cursor })
 }

@@ -169,6 +169,20 @@ export function testGroupCascades({ test, testReopened }: Kit): void {
     assertSame((await groupOf(next, groupId)).status, 'PARTIAL')
   })
 
+  test('a sequential group whose first failure is tried again with all behind it is not stopped any further', async (stage) => {
+    const members = newJobs(MANY)
+    const groupId = await createGroup(stage, members, { mode: 'sequential' })
+    const [first] = await stage.claim({ limit: 1 })
+    assert.ok(first)
+    await settle(stage, first, 'FAILED')
+    assert.equal(await stage.store.hasCascades(), true)
+    const again = await retried(stage, first.claim.jobId, { dependents: true })
+    await applyAll(stage)
+    assertSame((await groupOf(stage, groupId)).counts, counts({ queued: MANY }))
+    await settle(stage, await startsLater(stage, again), 'COMPLETED')
+    assert.equal((await stage.claim({ now: LATER })).length, 1)
+  })
+
   test('the counts of a group whose members come back while it is stopped add up', async (stage) => {
     const members = newJobs(MANY)
     const groupId = await createGroup(stage, members)

@@ -274,6 +274,18 @@ export function testGroups({ test, testShared }: Kit): void {
     assertSame(await statesOf(stage, [second, ...children]), ['CANCELLED', 'CANCELLED', 'QUEUED', 'CANCELLED'])
   })
 
+  test('of some groups it can be asked which are live no more', async (stage) => {
+    const [live, ended] = [await createGroup(stage, newJobs(1)), await createGroup(stage, newJobs(1))]
+    const unknown = newId()
+    const jobs = await stage.claim()
+    const last = jobs.find(({ groupId }) => groupId === ended)
+    assert.ok(last)
+    assertSame(await stage.store.findSettledGroups([live, ended]), [])
+    await settle(stage, last, 'FAILED')
+    assertSame(await stage.store.findSettledGroups([unknown, live, ended]), [unknown, ended])
+    assertSame(await stage.store.findSettledGroups([]), [])
+  })
+
   test('groups are listed newest first, page by page', async (stage) => {
     const ids: string[] = []
     for (let index = 0; index < 5; index++) ids.push(await createGroup(stage, newJobs(1)))

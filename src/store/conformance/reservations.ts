@@ -6,6 +6,7 @@ import { testDirectRuns } from './direct-runs.ts'
 import { HOUR, jobTaking, NOW, newId, newJob, newJobs, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
+import type { Stage } from './stage.ts'
 import {
   claimBoth,
   claimOf,
@@ -23,6 +24,7 @@ export function testReservations(kit: Kit): void {
   testWaiting(kit)
   testServing(kit)
   testHoldingBack(kit)
+  testLongLine(kit)
   testRefusing(kit)
   testDirectRuns(kit)
 }
@@ -153,6 +155,28 @@ function testWaiting({ test, testShared }: Kit): void {
     stop()
   })
 
+  test('listeners are told which direct executions have changed', async (stage) => {
+    const told: string[] = []
+    const stop = stage.store.subscribe((signal) => {
+      if (signal.kind === 'stirred') told.push(...signal.reservationIds)
+    })
+    const changed = () => told.splice(0).toSorted()
+    const [served, back, old] = [await openTicket(stage), await openTicket(stage), await openTicket(stage)]
+    assertSame(changed(), [])
+    const [ticket] = (await stage.claimAll({ limit: 1 })).tickets
+    assertSame(changed(), [served])
+    await finishDirect(stage, ticket as never)
+    assertSame(changed(), [served])
+    await stage.store.releaseTicket(back, 'caller-gone', NOW)
+    assertSame(changed(), [back])
+    await stage.store.expireTickets(NOW + 1, NOW + 1)
+    assertSame(changed(), [old])
+    const lost = [await openTicket(stage), await openTicket(stage)]
+    await stage.store.expireTicketsOf(stage.nodeId, NOW + 1)
+    assertSame(changed(), lost.toSorted())
+    stop()
+  })
+
   testShared('a ticket is served once, whoever claims', async (stage, other) => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => openTicket(stage)))
     const claims = await Promise.all(
@@ -200,6 +224,22 @@ function testServing({ test }: Kit): void {
     const ids = [await openTicket(stage), await openTicket(stage), await openTicket(stage)]
     assertSame((await claimBoth(stage, { limit: 2 })).tickets, ids.slice(0, 2))
     assertSame((await claimBoth(stage, { limit: 2 })).tickets, ids.slice(2))
+  })
+
+  test('also where many of several kinds wait', async (stage) => {
+    const ids = await openMany(stage, 100, (n) => (n % 3 === 0 ? ['ink'] : n % 3 === 1 ? ['paper'] : []))
+    await stage.store.setLimit(resourceLimit('ink'), 100)
+    await stage.store.setLimit(resourceLimit('paper'), 100)
+    assertSame((await claimBoth(stage, { limit: 70 })).tickets, ids.slice(0, 70))
+    assertSame((await claimBoth(stage, { limit: 70 })).tickets, ids.slice(70))
+  })
+
+  test('many that were not renewed in time are no reason to miss those behind them', async (stage) => {
+    const old = await openMany(stage, 100, () => [])
+    const late = NOW + TICKET_EXPIRES_MS + 1
+    const young = await openTicket(stage, newTicket(stage), late)
+    await stage.store.renewTickets(old.slice(50, 51), late)
+    assertSame((await claimBoth(stage, { now: late })).tickets, [...old.slice(50, 51), young])
   })
 
   test('tickets and Jobs share the places of a claim', async (stage) => {
@@ -323,6 +363,38 @@ function testHoldingBack({ test }: Kit): void {
     await finishDirect(stage, tickets[0] as never)
     assertSame((await claimBoth(stage)).tickets, [same])
   })
+}
+
+/** More than anybody would look at one by one. */
+const MANY = 1_100
+
+/** A long line of tickets that cannot start. */
+function testLongLine({ test }: Kit): void {
+  test('a long line for one thing holds up nobody who needs another', async (stage) => {
+    await stage.start(jobTaking(['gpu']))
+    await openMany(stage, MANY, () => ['gpu'])
+    const plain = await openTicket(stage)
+    const [job] = await stage.enqueue([newJob()])
+    assertSame(await claimBoth(stage, { limit: 5 }), { tickets: [plain], jobs: [job] })
+    const rejecting = ticketTaking(stage, ['ink'], { onBusy: 'reject' })
+    assertSame((await claimBoth(stage)).tickets, [])
+    assertSame(await openTicket(stage, rejecting), rejecting.reservationId)
+    assertSame((await claimBoth(stage)).tickets, [rejecting.reservationId])
+  })
+
+  test('each of a long line holds back a permit, as many as there are', async (stage) => {
+    await stage.start(jobTaking(['gpu']))
+    await stage.store.setLimit(resourceLimit('ink'), MANY + 2)
+    await openMany(stage, MANY, () => ['gpu', 'ink'])
+    const jobs = await stage.enqueue([1, 2, 3].map(() => jobTaking(['ink'])))
+    assertSame(await claimBoth(stage), { tickets: [], jobs: jobs.slice(0, 2) })
+  })
+}
+
+/** So many tickets, one after the other. Each takes the resources of its number. */
+async function openMany(stage: Stage, count: number, resources: (n: number) => readonly string[]): Promise<string[]> {
+  const tickets = Array.from({ length: count }, (_, n) => ticketTaking(stage, resources(n)))
+  return Promise.all(tickets.map((ticket) => openTicket(stage, ticket)))
 }
 
 /** What is not accepted at all. */

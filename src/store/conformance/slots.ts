@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { PARENTS_MAX } from '../../domain/dependency.ts'
 import type { OverlapPolicy, Schedule, SkippedSlots } from '../../domain/schedule.ts'
 import { type FiringResult, SKIPS_KEPT_MAX } from '../schedules.ts'
 import { failed, HOUR, NOW, newId, newJob, newRetry, SECOND } from './fixtures.ts'
@@ -105,6 +106,42 @@ export function testSlots({ test, testShared }: Kit): void {
       })
     }
   }
+
+  test('queue-one waits for all live chains of the schedule, and runs however they end', async (stage) => {
+    const schedule = await created(stage, { overlap: 'queue-one' })
+    const { scheduleId } = schedule
+    const other = await created(stage)
+    await fireNext(stage, other)
+    const byHand = [newJob({ scheduleId }), newJob({ scheduleId }), newJob({ scheduleId })]
+    for (const job of byHand) await stage.store.triggerSchedule(scheduleId, job, NOW)
+    const jobs = await stage.claim({ now: NOW + HOUR })
+    const result = await fireNext(stage, schedule)
+    const [made] = result.kind === 'fired' ? result.jobIds : []
+    assert.ok(made, 'a Job was made')
+    const { dependsOn } = await stage.job(made)
+    assertSame(dependsOn.toSorted(), byHand.map(({ jobId }) => jobId).toSorted())
+    const holds: (string | null)[] = []
+    for (const job of jobs.filter(({ claim }) => dependsOn.includes(claim.jobId)).toReversed()) {
+      holds.push((await stage.job(made, NOW + HOUR)).hold)
+      await stage.finish(job, { outcome: failed() })
+    }
+    assertSame(holds, ['dependencies', 'dependencies', 'dependencies'])
+    assert.equal((await stage.job(made, NOW + HOUR)).hold, null)
+  })
+
+  test('of more live chains than a Job may have parents, queue-one waits for the newest', async (stage) => {
+    const schedule = await created(stage)
+    const { scheduleId } = schedule
+    const slots = Array.from({ length: PARENTS_MAX + 1 }, (_, index) => newSlot(scheduleId, NOW + index + 1))
+    await stage.store.fireSlots([newFiring(schedule, slots)], NOW + HOUR)
+    while ((await stage.claim({ now: NOW + HOUR })).length > 0) {}
+    const queueing: Schedule = { ...(await current(stage, schedule)), overlap: 'queue-one' }
+    const slot = newSlot(scheduleId, NOW + 2 * HOUR)
+    await stage.store.fireSlots([newFiring(queueing, [slot])], NOW + 2 * HOUR)
+    const { dependsOn } = await stage.job(slot.job.jobId)
+    const newest = slots.slice(1).map(({ job }) => job.jobId)
+    assertSame(dependsOn.toSorted(), newest.toSorted())
+  })
 
   test('of several due slots, overlap lets through what the ones before it allow', async (stage) => {
     for (const [overlap, jobs] of [

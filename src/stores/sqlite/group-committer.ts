@@ -122,8 +122,10 @@ export class GroupCommitter {
     passFaultPoint('store:after-commit')
     for (let index = 0; index < group.length; index++) group[index]?.resolve(values[index])
     if (row !== null) this.#signal({ kind: 'committed', row })
-    const { stirs, settledGroups } = transaction
-    if (stirs.size > 0) this.#signal({ kind: 'stirred', what: stirs, groupIds: settledGroups })
+    const { stirs, settledGroups, changedReservations } = transaction
+    if (stirs.size > 0) {
+      this.#signal({ kind: 'stirred', what: stirs, groupIds: settledGroups, reservationIds: changedReservations })
+    }
     return 'answered'
   }
 

@@ -1,4 +1,4 @@
-import type { Reservation, ReservationReason } from '../../domain/reservation.ts'
+import type { Reservation, ReservationReason, ReservationStatus } from '../../domain/reservation.ts'
 import type { Schedule } from '../../domain/schedule.ts'
 import type { Template } from '../../domain/template.ts'
 import type { Delivery, Webhook } from '../../domain/webhook.ts'
@@ -149,12 +149,18 @@ export abstract class SqliteTriggers
     return this.read((connection) => direct.findReservations(connection, this.interned, reservationIds))
   }
 
+  findReservationStatuses(reservationIds: readonly string[]): Promise<ReadonlyMap<string, ReservationStatus>> {
+    return this.read((connection) => direct.findReservationStatuses(connection, reservationIds))
+  }
+
   listReservations(filter: reservations.ReservationFilter): Promise<Page<Reservation>> {
     return this.read((connection) => direct.listReservations(connection, this.interned, filter))
   }
 
-  pruneReservations(endedBefore: number, limit: number): Promise<number> {
-    return this.write((transaction) => direct.pruneReservations(transaction, endedBefore, limit))
+  pruneReservations(
+    request: reservations.PruneReservationsRequest,
+  ): Promise<{ readonly removed: number; readonly nextCursor: string | null }> {
+    return this.write((transaction) => direct.pruneReservations(transaction, request))
   }
 
   // Webhooks

@@ -72,6 +72,8 @@ export class Transaction {
   readonly transitionSeqs: number[] = []
   /** What else it changes that somebody may wait for. */
   readonly stirs = new Set<Stir>()
+  /** The reservations of which one that waits will hear something: they started, ended, or will not be served. */
+  readonly changedReservations = new Set<string>()
   /** The groups that it settled. */
   readonly settledGroups = new Set<string>()
   /**
@@ -105,6 +107,12 @@ export class Transaction {
       this.transitions.push({ ...transition, scheduleId: step.scheduleId })
     } else this.transitions.push(transition)
     this.transitionSeqs.push(seq)
+  }
+
+  /** Notes that a direct execution has started or ended, or that a ticket will not be served. */
+  noteReservation(reservationId: string): void {
+    this.stirs.add('reservations')
+    this.changedReservations.add(reservationId)
   }
 
   /** The number of the next Job. */

@@ -183,7 +183,8 @@ create table pawl_reservations (
   params text not null
 ) strict;
 
-create index pawl_reservations_waiting on pawl_reservations (reservation_seq) where status = 'WAITING';
+create index pawl_reservations_waiting on pawl_reservations (lane_id, reservation_seq, renewed_at)
+  where status = 'WAITING';
 create index pawl_reservations_running on pawl_reservations (reservation_seq) where status = 'RUNNING';
 
 -- Bodies of direct executions that execute right now.

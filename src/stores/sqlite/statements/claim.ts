@@ -7,7 +7,8 @@ import { laneById, policyById } from './interned.ts'
 import { markGroupsStarted } from './members.ts'
 import { findLiveNodeSeq } from './nodes.ts'
 import { Permits } from './permits.ts'
-import { findWaitingTickets, serveTickets } from './tickets.ts'
+import { serveTickets } from './tickets.ts'
+import { findWaitingLanes } from './waiting-line.ts'
 
 /** Due Jobs that become ready in one claim. The rest follows with the next ones. */
 const PROMOTE_MAX = 1_000
@@ -81,7 +82,7 @@ const NOTHING: Claimed = { tickets: [], jobs: [] }
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): Claimed {
   transaction.connection.run(PROMOTE_DUE, request.now)
-  const waiting = findWaitingTickets(transaction, request.now)
+  const waiting = findWaitingLanes(transaction)
   const lanes = readyLanes(transaction, request)
   if (waiting.length === 0 && lanes.length === 0) return NOTHING
   const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)

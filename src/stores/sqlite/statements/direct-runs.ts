@@ -41,7 +41,7 @@ function finishDirectRun(transaction: Transaction, run: FinishedDirectRun): Dire
   )
   if (isEnded === 0) return answerEnded(connection, run)
   if (run.body === 'ended') connection.run(DELETE_OCCUPANCY, ref)
-  transaction.stirs.add('reservations')
+  transaction.noteReservation(reservationId)
   const followUps = outcome.status === 'COMPLETED' ? run.followUps : []
   return { kind: 'finished', followUps: followUps.map((job) => enqueueOrDrop(transaction, job, finishedAt)) }
 }

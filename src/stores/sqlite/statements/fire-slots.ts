@@ -1,3 +1,4 @@
+import { PARENTS_MAX } from '../../../domain/dependency.ts'
 import { assert } from '../../../domain/errors.ts'
 import { decideOverlap, type OverlapPolicy, type SkippedSlots, type SkipReason } from '../../../domain/schedule.ts'
 import type { EnqueuedItem, NewJob } from '../../../store/jobs.ts'
@@ -78,10 +79,9 @@ function makeJob(
   now: number,
 ): SkipReason | null {
   const earlier = earlierChains(transaction.connection, scheduleId, overlap)
-  const decision = decideOverlap(overlap, { hasLive: earlier.liveChainId !== null, hasWaiting: earlier.hasWaiting })
+  const decision = decideOverlap(overlap, earlier)
   if (decision === 'skip') return 'overlap'
-  const isBehind = decision === 'make-behind' && earlier.liveChainId !== null
-  const made = isBehind ? behind(job, earlier.liveChainId as string) : job
+  const made = decision === 'make-behind' ? behind(transaction.connection, job, scheduleId) : job
   const result = enqueueJobs(transaction, [made], now)
   if (result.kind === 'enqueued') {
     noteTriggered(transaction, job, now)
@@ -100,18 +100,22 @@ function hasJob(connection: Connection, scheduleId: string, slotAt: number): boo
   return connection.get(SELECT_SLOT_JOB, scheduleId, slotAt) !== undefined
 }
 
-/** A Job that waits until the chain has settled, however it ends. */
-function behind(job: NewJob, chainId: string): NewJob {
-  return { ...job, dependsOn: [chainId], onParentFailure: 'run' }
+/** A Job that waits until all live chains have settled, however they end. Of very many, it waits for the newest. */
+function behind(connection: Connection, job: NewJob, scheduleId: string): NewJob {
+  return { ...job, dependsOn: liveChains(connection, scheduleId, PARENTS_MAX), onParentFailure: 'run' }
 }
 
-const SELECT_LIVE_CHAIN = `
+const SELECT_LIVE_CHAINS = `
 select j.job_id
 from pawl_scheduled_chains c
 cross join pawl_jobs j on j.seq = c.chain_seq
 where c.schedule_id = ?
 order by c.chain_seq desc
-limit 1`
+limit ?`
+
+function liveChains(connection: Connection, scheduleId: string, limit: number): readonly string[] {
+  return connection.all<{ job_id: string }>(SELECT_LIVE_CHAINS, scheduleId, limit).map(({ job_id }) => job_id)
+}
 
 // The newest first: of many that are live, it is the one that most likely waits.
 const SELECT_WAITING_CHAIN = `
@@ -128,12 +132,12 @@ function earlierChains(
   connection: Connection,
   scheduleId: string,
   overlap: OverlapPolicy,
-): { liveChainId: string | null; hasWaiting: boolean } {
-  if (overlap === 'allow') return { liveChainId: null, hasWaiting: false }
-  const liveChainId = connection.get<{ job_id: string }>(SELECT_LIVE_CHAIN, scheduleId)?.job_id ?? null
+): { hasLive: boolean; hasWaiting: boolean } {
+  if (overlap === 'allow') return { hasLive: false, hasWaiting: false }
+  const hasLive = liveChains(connection, scheduleId, 1).length > 0
   const hasWaiting =
-    liveChainId !== null && overlap === 'queue-one' && connection.get(SELECT_WAITING_CHAIN, scheduleId) !== undefined
-  return { liveChainId, hasWaiting }
+    hasLive && overlap === 'queue-one' && connection.get(SELECT_WAITING_CHAIN, scheduleId) !== undefined
+  return { hasLive, hasWaiting }
 }
 
 function extended(skip: SkippedSlots, slotAt: number): SkippedSlots {

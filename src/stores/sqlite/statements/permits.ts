@@ -57,10 +57,14 @@ export class Permits {
 
   /**
    * Keeps for a ticket that cannot start yet what it shares with its like: nobody behind it gets these. The permit to run
-   * at all is not among them, or everything would stand still for one busy resource.
+   * at all is not among them, or everything would stand still for one busy resource. `nothing-left`: one more of the lane
+   * would keep nothing from anybody.
    */
-  holdBack(lane: Lane): void {
-    if (this.#left.size > 0) this.#subtract([typeLimit(lane.type), ...lane.resources.map(resourceLimit)], 1)
+  holdBack(lane: Lane): 'held-back' | 'nothing-left' {
+    if (this.#left.size === 0) return 'nothing-left'
+    const names = [typeLimit(lane.type), ...lane.resources.map(resourceLimit)]
+    this.#subtract(names, 1)
+    return names.some((name) => (this.#left.get(name) ?? 0) > 0) ? 'held-back' : 'nothing-left'
   }
 
   #hasLeft(name: string): boolean {

@@ -1,8 +1,8 @@
 import type { Reservation, ReservationReason, ReservationStatus } from '../../../domain/reservation.ts'
 import type { RunStatus } from '../../../domain/run.ts'
 import type { Page } from '../../../store/jobs.ts'
-import type { NewTicket, ReservationFilter } from '../../../store/reservations.ts'
-import type { Connection, SqlRow, SqlValue } from '../connection.ts'
+import type { NewTicket, PruneReservationsRequest, ReservationFilter } from '../../../store/reservations.ts'
+import type { Connection, SqlRow } from '../connection.ts'
 import type { Interned, Transaction } from '../transaction.ts'
 import { internLane, internPolicy, laneById } from './interned.ts'
 import { nodeSeqOf } from './nodes.ts'
@@ -72,7 +72,7 @@ export function releaseTicket(
 ): 'released' | 'running' | 'ended' | 'not-found' {
   const { connection } = transaction
   if (connection.run(RELEASE_TICKET, now, reason, reservationId) === 1) {
-    noteTicketsGone(transaction)
+    noteTicketGone(transaction, reservationId)
     return 'released'
   }
   const status = connection.get<{ status: ReservationStatus }>(SELECT_STATUS, reservationId)?.status
@@ -80,34 +80,47 @@ export function releaseTicket(
   return status === 'RUNNING' ? 'running' : 'ended'
 }
 
-// Rows changed: tickets whose callers have not been heard of. It reads as many as wait.
-const EXPIRE_TICKETS = `
-update pawl_reservations
-set status = 'EXPIRED', ended_at = ?, reason = 'expired'
+// Tickets whose callers have not been heard of. It reads as many as wait.
+const SELECT_NOT_RENEWED = `
+select reservation_id
+from pawl_reservations
 where status = 'WAITING' and renewed_at < ?`
 
 export function expireTickets(transaction: Transaction, renewedBefore: number, now: number): number {
-  const expired = transaction.connection.run(EXPIRE_TICKETS, now, renewedBefore)
-  if (expired > 0) noteTicketsGone(transaction)
-  return expired
+  return expire(transaction, transaction.connection.all<IdRow>(SELECT_NOT_RENEWED, renewedBefore), now)
 }
 
-// Rows changed: tickets that a dead node had opened. It reads as many as wait.
-const EXPIRE_TICKETS_OF_NODE = `
-update pawl_reservations
-set status = 'EXPIRED', ended_at = ?, reason = 'expired'
+// Tickets that a dead node had opened. It reads as many as wait.
+const SELECT_WAITING_OF_NODE = `
+select reservation_id
+from pawl_reservations
 where status = 'WAITING' and caller_seq = (select node_seq from pawl_nodes where node_id = ?)`
 
 export function expireTicketsOf(transaction: Transaction, nodeId: string, now: number): number {
-  const expired = transaction.connection.run(EXPIRE_TICKETS_OF_NODE, now, nodeId)
-  if (expired > 0) noteTicketsGone(transaction)
-  return expired
+  return expire(transaction, transaction.connection.all<IdRow>(SELECT_WAITING_OF_NODE, nodeId), now)
 }
 
-/** What they held back is free, and whoever waits for them shall look. */
-function noteTicketsGone({ stirs }: Transaction): void {
-  stirs.add('tickets')
-  stirs.add('reservations')
+interface IdRow extends SqlRow {
+  reservation_id: string
+}
+
+// Rows changed: all of them. They wait: they were found in this very transaction.
+const EXPIRE_TICKETS = `
+update pawl_reservations
+set status = 'EXPIRED', ended_at = ?, reason = 'expired'
+where reservation_id in (select value from json_each(?))`
+
+function expire(transaction: Transaction, rows: readonly IdRow[], now: number): number {
+  if (rows.length === 0) return 0
+  const ids = rows.map((row) => row.reservation_id)
+  for (const id of ids) noteTicketGone(transaction, id)
+  return transaction.connection.run(EXPIRE_TICKETS, now, JSON.stringify(ids))
+}
+
+/** What it held back is free, and whoever waits for it shall look. */
+function noteTicketGone(transaction: Transaction, reservationId: string): void {
+  transaction.stirs.add('tickets')
+  transaction.noteReservation(reservationId)
 }
 
 const RESERVATION_COLUMNS = `
@@ -152,12 +165,38 @@ export function findReservations(
   })
 }
 
+// One row per reservation that is known.
+const SELECT_STATUSES = `
+select s.reservation_id, s.status
+from json_each(?) e
+cross join pawl_reservations s on s.reservation_id = e.value`
+
+export function findReservationStatuses(
+  connection: Connection,
+  reservationIds: readonly string[],
+): ReadonlyMap<string, ReservationStatus> {
+  const rows = connection.all<{ reservation_id: string; status: ReservationStatus }>(
+    SELECT_STATUSES,
+    JSON.stringify(reservationIds),
+  )
+  return new Map(rows.map((row) => [row.reservation_id, row.status]))
+}
+
+// As many rows as wait are sorted, and nothing but their numbers.
+const WAITING_PAGE = `
+select reservation_seq
+from pawl_reservations indexed by pawl_reservations_waiting
+where status = 'WAITING' and reservation_seq < ?
+order by reservation_seq desc
+limit ?`
+
 /** Written out, because a bound status would find no index: those of the active ones hold nothing else. */
-const STATUS_CONDITIONS: Readonly<Record<ReservationStatus, string>> = {
-  WAITING: "s.status = 'WAITING'",
-  RUNNING: "s.status = 'RUNNING'",
-  RELEASED: "s.status = 'RELEASED'",
-  EXPIRED: "s.status = 'EXPIRED'",
+const PAGE_CONDITIONS: Readonly<Record<ReservationStatus | 'ANY', string>> = {
+  ANY: 's.reservation_seq < ?',
+  WAITING: `s.reservation_seq in (${WAITING_PAGE})`,
+  RUNNING: "s.status = 'RUNNING' and s.reservation_seq < ?",
+  RELEASED: "s.status = 'RELEASED' and s.reservation_seq < ?",
+  EXPIRED: "s.status = 'EXPIRED' and s.reservation_seq < ?",
 }
 
 /** Newest first. A cursor is the number of the last one of the page before. */
@@ -166,16 +205,10 @@ export function listReservations(
   interned: Interned,
   { status, limit, cursor }: ReservationFilter,
 ): Page<Reservation> {
-  const conditions: string[] = []
-  const values: SqlValue[] = []
-  if (status !== undefined) conditions.push(STATUS_CONDITIONS[status])
-  if (cursor != null) {
-    conditions.push('s.reservation_seq < ?')
-    values.push(Number(cursor))
-  }
-  const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
-  const sql = `select ${RESERVATION_COLUMNS} ${FROM_RESERVATIONS} ${where} order by s.reservation_seq desc limit ?`
-  const rows = connection.all<ReservationRow>(sql, ...values, limit)
+  const condition = PAGE_CONDITIONS[status ?? 'ANY']
+  const sql = `select ${RESERVATION_COLUMNS} ${FROM_RESERVATIONS} where ${condition} order by s.reservation_seq desc`
+  const before = cursor == null ? Number.MAX_SAFE_INTEGER : Number(cursor)
+  const rows = connection.all<ReservationRow>(status === 'WAITING' ? sql : `${sql} limit ?`, before, limit)
   const last = rows[rows.length - 1]
   return {
     items: rows.map((row) => toReservation(row, connection, interned)),
@@ -203,21 +236,33 @@ function toReservation(row: ReservationRow, connection: Connection, interned: In
   }
 }
 
-// Looks at the oldest ended ones only, and stops. One whose body still executes keeps its record.
+const SELECT_PAGE_OF_OLDEST = `
+select reservation_seq, created_at
+from pawl_reservations
+where reservation_seq > ?
+order by reservation_seq
+limit ?`
+
+// Rows changed: records of the page that are old enough. One whose body still executes keeps its record.
 const DELETE_RESERVATIONS = `
 delete from pawl_reservations
-where reservation_seq in (
-  select reservation_seq
-  from (
-    select reservation_seq, ended_at
-    from pawl_reservations
-    where ended_at is not null and reservation_seq not in (select reservation_seq from pawl_direct_occupancies)
-    order by reservation_seq
-    limit ?
-  )
-  where ended_at < ?
-)`
+where reservation_seq > ? and reservation_seq <= ? and ended_at < ?
+  and not exists (
+    select 1
+    from pawl_direct_occupancies d
+    where d.reservation_seq = pawl_reservations.reservation_seq
+  )`
 
-export function pruneReservations({ connection }: Transaction, endedBefore: number, limit: number): number {
-  return connection.run(DELETE_RESERVATIONS, limit, endedBefore)
+export function pruneReservations(
+  { connection }: Transaction,
+  { endedBefore, limit, cursor }: PruneReservationsRequest,
+): { removed: number; nextCursor: string | null } {
+  const after = cursor === null ? 0 : Number(cursor)
+  const rows = connection.all<{ reservation_seq: number; created_at: number }>(SELECT_PAGE_OF_OLDEST, after, limit)
+  const last = rows.at(-1)
+  if (last === undefined) return { removed: 0, nextCursor: null }
+  const removed = connection.run(DELETE_RESERVATIONS, after, last.reservation_seq, endedBefore)
+  // Rows follow the time of their making, but a clock may have been ahead for a while: a whole page must be too young.
+  const isLastPage = rows.length < limit || rows.every((row) => row.created_at >= endedBefore)
+  return { removed, nextCursor: isLastPage ? null : String(last.reservation_seq) }
 }

@@ -4,30 +4,9 @@ import type { ClaimRequest } from '../../../store/runs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { FreePlaces } from './free-places.ts'
-import { laneById, policyById } from './interned.ts'
+import { policyById } from './interned.ts'
 import { Permits } from './permits.ts'
-
-/** Tickets that one claim looks at, from the oldest on. Those behind them wait until some of these are served. */
-const TICKETS_LOOKED_AT_MAX = 1_000
-
-// Those whose callers are known to wait, in the order of their arrival. Mostly there are none, and then the index is empty.
-const SELECT_WAITING = `
-select reservation_seq, lane_id
-from pawl_reservations
-where status = 'WAITING' and renewed_at >= ?
-order by reservation_seq
-limit ${TICKETS_LOOKED_AT_MAX}`
-
-export interface WaitingTicket {
-  readonly seq: number
-  readonly lane: Lane
-}
-
-export function findWaitingTickets({ connection, interned }: Transaction, now: number): WaitingTicket[] {
-  return connection
-    .all<{ reservation_seq: number; lane_id: number }>(SELECT_WAITING, now - TICKET_EXPIRES_MS)
-    .map((row) => ({ seq: row.reservation_seq, lane: laneById(connection, interned, row.lane_id) }))
-}
+import { findWaitingLanes, type WaitingLane, WaitingLine } from './waiting-line.ts'
 
 /**
  * Serves the tickets that can start on the claiming node, oldest first, and takes from the permits what the others hold
@@ -37,23 +16,36 @@ export function serveTickets(
   transaction: Transaction,
   request: ClaimRequest,
   nodeSeq: number,
-  waiting: readonly WaitingTicket[],
+  waiting: readonly WaitingLane[],
   permits: Permits,
 ): ClaimedTicket[] {
   const elsewhere = new FreePlaces(transaction.connection, nodeSeq)
+  const line = new WaitingLine(transaction, waiting, renewedSince(request.now))
   const served: ClaimedTicket[] = []
-  for (const { seq, lane } of waiting) {
-    // What is left of the line holds nothing back from a node that takes nothing more.
-    if (served.length === request.limit) break
-    if (!permits.canTake(lane)) permits.holdBack(lane)
-    else if (request.types.has(lane.type)) {
+  // What is left of the line holds nothing back from a node that takes nothing more.
+  while (served.length < request.limit) {
+    const ticket = line.next()
+    if (ticket === null) break
+    const { lane, seq } = ticket
+    if (permits.canTake(lane) && request.types.has(lane.type)) {
       permits.take(lane)
       served.push(startTicket(transaction, request, nodeSeq, seq, lane))
-    } else if (elsewhere.take(lane.type)) permits.take(lane)
-    else permits.holdBack(lane)
+    } else waitFurther(line, lane, permits, elsewhere)
   }
-  if (served.length > 0) transaction.stirs.add('reservations')
   return served
+}
+
+/**
+ * A ticket that is not served now takes a place that is free for it elsewhere, or holds back its own kind of permits. What
+ * is free only becomes less on the way along the line, so a lane that finds neither will not find it further behind.
+ */
+function waitFurther(line: WaitingLine, lane: Lane, permits: Permits, places: FreePlaces): void {
+  if (permits.canTake(lane) && places.take(lane.type)) permits.take(lane)
+  else if (permits.holdBack(lane) === 'nothing-left') line.skip(lane)
+}
+
+function renewedSince(now: number): number {
+  return now - TICKET_EXPIRES_MS
 }
 
 // Always 1 row: inside the write lock nobody else can have served it.
@@ -72,14 +64,16 @@ interface StartedRow extends SqlRow {
 const INSERT_OCCUPANCY = 'insert into pawl_direct_occupancies (reservation_seq, node_seq, lane_id) values (?, ?, ?)'
 
 function startTicket(
-  { connection, interned }: Transaction,
+  transaction: Transaction,
   { nodeId, now }: ClaimRequest,
   nodeSeq: number,
   seq: number,
   lane: Lane,
 ): ClaimedTicket {
+  const { connection, interned } = transaction
   const row = connection.runReturning<StartedRow>(START_TICKET, nodeSeq, now, seq) as StartedRow
   connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId)
+  transaction.noteReservation(row.reservation_id)
   return {
     claim: { reservationId: row.reservation_id, nodeId, ref: seq },
     type: lane.type,
@@ -96,12 +90,14 @@ export function isHandled(connection: Connection, type: string): boolean {
 
 /** Whether a ticket that came now could start at once, behind those that wait already. */
 export function canStartNow(transaction: Transaction, lane: Lane, now: number): boolean {
-  const waiting = findWaitingTickets(transaction, now)
-  const permits = new Permits(transaction, [lane, ...waiting.map((ticket) => ticket.lane)])
+  const waiting = findWaitingLanes(transaction)
+  const permits = new Permits(transaction, [lane, ...waiting.map((one) => one.lane)])
   const places = new FreePlaces(transaction.connection, null)
-  for (const earlier of waiting) {
-    if (permits.canTake(earlier.lane) && places.take(earlier.lane.type)) permits.take(earlier.lane)
-    else permits.holdBack(earlier.lane)
+  const line = new WaitingLine(transaction, waiting, renewedSince(now))
+  while (permits.canTake(lane)) {
+    const earlier = line.next()
+    if (earlier === null) return places.take(lane.type)
+    waitFurther(line, earlier.lane, permits, places)
   }
-  return permits.canTake(lane) && places.take(lane.type)
+  return false
 }
