@@ -110,7 +110,7 @@ export class ScheduleTrigger implements NodePart {
       const planned = await store.findSchedulesPlannedAfter(now + CLOCK_TOLERANCE_MS, PAGE)
       if (planned.length > 0) {
         // They are planned anew in any case, or this page would come back at once.
-        await fireSchedules(this.#parts, planned, now, 'postpone')
+        await fireSchedules(this.#parts, planned, now, 'make')
         continue
       }
       const nextSlotAt = await store.nextSlotAt()
