@@ -9,6 +9,9 @@ import { resolveRefs } from './resolve-refs.ts'
 
 const ENQUEUE_MANY_MAX = 10_000
 
+/** Dependencies of all Jobs of a list together. */
+const EDGES_MAX = 100_000
+
 /** Jobs of a list that are prepared before others get a turn of the event loop. */
 const PREPARED_AT_ONCE = 500
 
@@ -40,6 +43,7 @@ export async function enqueueJobs(
 
 /** Jobs that can be written together: local names are replaced by ids, and nobody waits for himself. */
 export async function prepareList(context: OperationContext, requests: readonly ListedRequest[]): Promise<NewJob[]> {
+  refuseTooManyEdges(requests)
   const ids = requests.map(() => context.newId())
   const resolved = resolveRefs(requests, ids)
   const jobs: NewJob[] = []
@@ -138,6 +142,12 @@ function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): Pawl
         { path: 'businessKey', details },
       )
   }
+}
+
+/** All of a list is written at once, and nothing else meanwhile. */
+function refuseTooManyEdges(requests: readonly ListedRequest[]): void {
+  const edges = requests.reduce((sum, { dependsOn }) => sum + dependsOn.length, 0)
+  if (edges > EDGES_MAX) throw invalid('dependsOn', `at most ${EDGES_MAX} names in all jobs of a list together`, edges)
 }
 
 function fail(error: unknown): never {

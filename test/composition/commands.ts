@@ -6,7 +6,8 @@ import type { GroupMode, OnMemberFailure } from '../../src/domain/group.ts'
 import type { CancelMode } from '../../src/domain/job.ts'
 import { newGroup } from '../../src/store/conformance/composition-steps.ts'
 import { completed, endOf, failed, newId, newJob, newRetry, skipped } from '../../src/store/conformance/fixtures.ts'
-import type { Model, ModelJob, Request } from './model.ts'
+import type { Model } from './model.ts'
+import type { ModelJob, Request } from './model-state.ts'
 import type { World } from './world.ts'
 
 /** One thing that somebody does to a store. `crashAt`: right before that write of it, the process dies. */

@@ -3,7 +3,8 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { NOW } from '../../src/store/conformance/fixtures.ts'
 import { onFaultPoint } from '../../src/store/fault-points.ts'
 import { ApplyCascade, Claim, Finish, manyChildren, Release, steps, Wait } from './commands.ts'
-import { isWaiting, lastOf, Model, type ModelJob, outcomeOf } from './model.ts'
+import { Model } from './model.ts'
+import { isWaiting, lastOf, type ModelJob, outcomeOf } from './model-state.ts'
 import { World } from './world.ts'
 
 // Random sequences of what can be done to Jobs that depend on each other and belong together, each step with a chance to

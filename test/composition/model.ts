@@ -3,6 +3,22 @@ import type { OnParentFailure } from '../../src/domain/dependency.ts'
 import type { GroupMode, GroupStatus, OnMemberFailure } from '../../src/domain/group.ts'
 import type { CancelResult, EnqueueResult, ManualRetryResult } from '../../src/store/jobs.ts'
 
+import {
+  type Cascade,
+  type Edge,
+  inOrder,
+  isCauseOfStop,
+  isFailure,
+  isWaiting,
+  lastOf,
+  leaveGroup,
+  type ModelChain,
+  type ModelGroup,
+  type ModelJob,
+  outcomeOf,
+  type Request,
+} from './model-state.ts'
+
 /**
  * What a store does with Jobs that depend on each other and belong together, told a second time in plain objects: no SQL,
  * no indexes, everything is looked up by searching. It shares only names of types with the code that it is compared to.
@@ -10,74 +26,6 @@ import type { CancelResult, EnqueueResult, ManualRetryResult } from '../../src/s
 
 /** As many dependents and members are dealt with in the transaction that concerns them; the rest is stored. */
 const AT_ONCE_MAX = 128
-
-export interface ModelJob {
-  /** Null: the store has chosen it, and the comparison will tell. */
-  id: string | null
-  readonly chain: ModelChain
-  readonly attempt: number
-  readonly createdAt: number
-  readonly retryOf: ModelJob | null
-  status: 'QUEUED' | 'RUNNING' | 'FINISHED' | 'CANCELLED'
-  outcome: 'COMPLETED' | 'FAILED' | 'SKIPPED' | null
-  priority: number
-  position: number
-  runAt: number
-  group: ModelGroup | null
-  /** Its body executes, also when its outcome is known. */
-  isOccupied: boolean
-  isCancelRequested: boolean
-  /** It was cancelled because another had failed: a parent, or a member of its group. */
-  isCancelledForAnother: boolean
-}
-
-interface Edge {
-  readonly parentId: string
-  readonly parent: ModelChain
-  /** The order of a sequential group, until its chain leaves the group. */
-  ofGroup: boolean
-  onFailure: OnParentFailure
-  /** `given-up`: the child was cancelled or skipped while it waited. */
-  state: 'waiting' | 'met' | 'given-up'
-}
-
-export interface ModelChain {
-  /** Chains are numbered in the order in which they were accepted. */
-  readonly number: number
-  readonly businessKey: string | null
-  readonly jobs: ModelJob[]
-  readonly edges: Edge[]
-  isPruned: boolean
-}
-
-export interface ModelGroup {
-  readonly id: string
-  readonly mode: GroupMode
-  readonly onFailure: OnMemberFailure
-  readonly total: number
-  readonly settled: Record<ChainOutcome, number>
-  /** Members that have not started were stopped, skipped or cancelled. */
-  isStopped: boolean
-  isCancelRequested: boolean
-  startedAt: number | null
-  finishedAt: number | null
-}
-
-interface Cascade {
-  readonly kind: 'settled' | 'revived' | 'stop' | 'skip' | 'cancel'
-  readonly subject: ModelChain | ModelGroup
-  cursor: number
-}
-
-export interface Request {
-  readonly id: string
-  readonly priority: number
-  readonly runAt: number | null
-  readonly dependsOn: readonly string[]
-  readonly onParentFailure: OnParentFailure
-  readonly businessKey: string | null
-  readonly idempotencyKey: string | null
-}
 
 type Conflict = Extract<EnqueueResult, { kind: 'refused' }>['conflict']
 
@@ -88,8 +36,6 @@ interface Actor {
 }
 
 const NOBODY: Actor = { isNode: false, makesIds: false }
-
-const isFailure = (outcome: ChainOutcome): boolean => outcome === 'FAILED' || outcome === 'CANCELLED'
 
 export class Model {
   now: number
@@ -206,7 +152,6 @@ export class Model {
     const last = lastOf(job.chain)
     const revive = () => {
       if (!dependents) return
-      this.#callOffStop(last.group)
       this.#cascades.push({ kind: 'revived', subject: job.chain, cursor: 0 })
       this.#carryOut({ isNode: false, makesIds: true })
     }
@@ -478,12 +423,6 @@ export class Model {
     return true
   }
 
-  /** In a sequential group without a failed member, those that were stopped come back, so no others are stopped. */
-  #callOffStop(group: ModelGroup | null): void {
-    if (group?.mode !== 'sequential' || group.settled.FAILED > 0) return
-    this.stored = this.stored.filter(({ kind, subject }) => kind !== 'stop' || subject !== group)
-  }
-
   /** Behind everything that is queued or executes at this priority, and behind what this transaction put there. */
   #lastPosition(priority: number): number {
     const places = this.jobs.filter((job) => (job.status === 'QUEUED' || job.isOccupied) && job.priority === priority)
@@ -607,34 +546,4 @@ export class Model {
     cascade.cursor = (members.at(-1)?.index ?? cascade.cursor - 1) + 1
     return members.length < limit
   }
-}
-
-export function lastOf(chain: ModelChain): ModelJob {
-  return chain.jobs.at(-1) as ModelJob
-}
-
-export function outcomeOf(chain: ModelChain): ChainOutcome | null {
-  const last = lastOf(chain)
-  if (last.status === 'CANCELLED') return 'CANCELLED'
-  return last.status === 'FINISHED' ? last.outcome : null
-}
-
-export function isWaiting({ state }: Edge): boolean {
-  return state === 'waiting'
-}
-
-/** The member before it, or a failed one that it named. If that one is tried again, the stopped member may follow. */
-function isCauseOfStop({ ofGroup, parent }: Edge): boolean {
-  const outcome = outcomeOf(parent)
-  return ofGroup || (outcome !== null && isFailure(outcome))
-}
-
-/** The group does not stop or skip the child any more, so the edge itself says what a failure means. */
-function leaveGroup(edge: Edge): void {
-  edge.ofGroup = false
-  edge.onFailure = 'cancel'
-}
-
-function inOrder(a: ModelJob, b: ModelJob): number {
-  return b.priority - a.priority || a.position - b.position || a.createdAt - b.createdAt
 }

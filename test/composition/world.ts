@@ -8,7 +8,8 @@ import type { ClaimedJob } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { DatabaseSync, type Handle } from './counting-driver.ts'
-import type { Model, ModelJob } from './model.ts'
+import type { Model } from './model.ts'
+import type { ModelJob } from './model-state.ts'
 
 const ALL = 10_000
 

@@ -183,6 +183,23 @@ export function testGroupCascades({ test, testReopened }: Kit): void {
     assert.equal((await stage.claim({ now: LATER })).length, 1)
   })
 
+  test('nobody waits for ever where a line of members that come back breaks off', async (stage) => {
+    const members = newJobs(MANY)
+    const groupId = await createGroup(stage, members, { mode: 'sequential' })
+    const [first, second] = idsOf(members) as [string, string]
+    const running = await startsLater(stage, first)
+    // Whoever asks for the first again does not want this one back.
+    await stage.cancel(second)
+    await settle(stage, running, 'FAILED')
+    assert.equal(await stage.store.hasCascades(), true)
+    const again = await retried(stage, first, { dependents: true })
+    await settle(stage, await startsLater(stage, again), 'COMPLETED')
+    await applyAll(stage)
+    assertSame(await stage.claim({ now: LATER }), [])
+    assertSame(await tally(stage, idsOf(members)), { 'FINISHED COMPLETED': 1, CANCELLED: MANY - 1 })
+    assert.notEqual((await groupOf(stage, groupId)).finishedAt, null)
+  })
+
   test('the counts of a group whose members come back while it is stopped add up', async (stage) => {
     const members = newJobs(MANY)
     const groupId = await createGroup(stage, members)

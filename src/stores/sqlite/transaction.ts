@@ -43,7 +43,7 @@ select
 /** An order that may concern many: see `statements/cascades.ts`. */
 export interface Cascade {
   /** `settled` and `revived` concern the dependents of a chain, the others the members of a group. */
-  readonly kind: 'settled' | 'revived' | 'stop' | 'skip' | 'cancel'
+  readonly kind: 'settled' | 'revived' | 'stop' | 'stop-behind' | 'skip' | 'cancel'
   /** The chain or the group it goes out from. */
   readonly subject: string
   readonly mode: CancelMode | null

@@ -170,14 +170,15 @@ function applyPage(
     case 'revived':
       return reviveDependents(transaction, cascade.subject, cursor, limit, actor, now)
     case 'stop':
+    case 'stop-behind':
     case 'skip':
     case 'cancel':
       return orderMembers(transaction, cascade, cursor, limit, actor, now)
   }
 }
 
-// Children that wait for this chain (0), or gave up waiting for it (2). More than one row per child when it named several of its Jobs: the first one's turn
-// deals with all of them, so it does no harm that a page may end between them.
+// Children that wait for this chain (0), or gave up waiting for it (2). More than one row per child when it named several of
+// its Jobs: the first one's turn deals with all of them, so it does no harm that a page may end between them.
 const SELECT_WAITING_CHILDREN = `
 select child_seq, on_failure, of_group
 from pawl_dependencies
@@ -263,6 +264,12 @@ function findCauseOfStop(connection: Connection, row: JobRow): string | null {
   return cause?.parent_id ?? null
 }
 
+/** The member before it has ended, and not as it should. */
+function isBehindFailed(connection: Connection, row: JobRow): boolean {
+  const awaited = findParents(connection, row).find(({ met, of_group }) => met === 0 && of_group === 1)
+  return awaited !== undefined && hasFailed(findLastBySeq(connection, awaited.parent_seq))
+}
+
 function hasFailed(last: JobRow | undefined): boolean {
   return last !== undefined && (statusOf(last) === 'CANCELLED' || last.run_status === 'FAILED')
 }
@@ -286,7 +293,7 @@ limit ?`
 
 /**
  * `stop` and `skip` concern members that have not started. A waiting retry has, unless it waits for its parents again.
- * `cancel` concerns all that have not ended.
+ * `stop-behind` concerns only those of them that wait for one that has failed. `cancel` concerns all that have not ended.
  */
 function orderMembers(
   transaction: Transaction,
@@ -312,11 +319,13 @@ function orderMember(transaction: Transaction, cascade: Cascade, row: JobRow, ac
     return
   }
   if (status !== 'QUEUED' || (row.attempt > 1 && row.unmet_parents === 0)) return
-  if (kind === 'stop') {
+  if (kind === 'stop' || kind === 'stop-behind') {
+    if (kind === 'stop-behind' && !isBehindFailed(transaction.connection, row)) return
     cancelQueued(transaction, row, {
       mode,
       reason,
       cancelledFor: findCauseOfStop(transaction.connection, row),
+      by: 'its-group',
       now,
     })
   }

@@ -74,7 +74,13 @@ const SELECT_CHAIN_SEQ = 'select seq from pawl_jobs where job_id = ?'
  * A chain has settled: tells of it, counts it in its group, and notes that its dependents are to be released or cancelled.
  * Whoever calls this carries out the noted cascades before the transaction goes on (see `cascades.ts`).
  */
-export function settleChain(transaction: Transaction, job: EndedJob, outcome: ChainOutcome, at: number): void {
+export function settleChain(
+  transaction: Transaction,
+  job: EndedJob,
+  outcome: ChainOutcome,
+  at: number,
+  by: 'itself' | 'its-group' = 'itself',
+): void {
   tell(transaction, job, 'job.settled', false, at)
   const chainSeq =
     job.attempt === 1
@@ -83,7 +89,7 @@ export function settleChain(transaction: Transaction, job: EndedJob, outcome: Ch
   if (job.hasParents) transaction.connection.run(LET_GO_OF_PARENTS, chainSeq)
   if (job.scheduleId !== null) transaction.connection.run(LEAVE_SCHEDULE, job.scheduleId, chainSeq)
   const isOrderOver =
-    job.groupId !== null && countSettledMember(transaction, job.groupId, job.jobId, outcome, at) === 'stopped'
+    job.groupId !== null && countSettledMember(transaction, job.groupId, job.jobId, outcome, at, by) === 'stopped'
   transaction.settled.push({ chainId: job.chainId, chainSeq, isOrderOver })
 }
 

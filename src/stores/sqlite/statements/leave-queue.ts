@@ -23,6 +23,7 @@ export function cancelQueued(
     readonly reason: string | null
     /** The chain whose failure is the cause, if one is. */
     readonly cancelledFor: string | null
+    readonly by?: 'itself' | 'its-group'
     readonly now: number
   },
 ): void {
@@ -33,7 +34,7 @@ export function cancelQueued(
   const { jobId, chainId, type, attempt } = job
   transaction.note(row.seq, { kind: 'job.cancelled', jobId, chainId, type, attempt, status: 'CANCELLED', at: now })
   tellCancelled(transaction, job, now)
-  settleChain(transaction, job, 'CANCELLED', now)
+  settleChain(transaction, job, 'CANCELLED', now, request.by)
 }
 
 const INSERT_SKIPPED_RUN = `

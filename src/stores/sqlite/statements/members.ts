@@ -33,6 +33,7 @@ export function countSettledMember(
   jobId: string,
   outcome: ChainOutcome,
   at: number,
+  by: 'itself' | 'its-group',
 ): 'going-on' | 'stopped' {
   const { connection } = transaction
   const row = connection.runReturning<CountedRow>(COUNT_SETTLED, outcome, outcome, outcome, outcome, groupId)
@@ -47,7 +48,8 @@ export function countSettledMember(
   }
   if (row.stopped === 1) return 'stopped'
   const order = decideMemberFailure(outcome, row.on_failure)
-  if (order === 'nothing') return 'going-on'
+  // What the group itself did to a member is no reason to do more to the others.
+  if (order === 'nothing' || by === 'its-group') return 'going-on'
   connection.run(MARK_STOPPED, groupId)
   const reason = predecessorFailedReason(jobId, outcome)
   transaction.cascades.push({ kind: order, subject: groupId, mode: null, reason })
@@ -69,9 +71,11 @@ export function takeBackMember(transaction: Transaction, groupId: string, outcom
   return transaction.connection.run(TAKE_BACK, outcome, outcome, outcome, outcome, groupId) === 1
 }
 
-// A sequential group of which no member has failed any more: those that were stopped come back, so no others are stopped.
+// A sequential group of which no member has failed any more: only those are still stopped that wait for one that does not
+// come back.
 const CALL_OFF_STOP = `
-delete from pawl_cascades
+update pawl_cascades
+set kind = 'stop-behind'
 where subject = ? and kind = 'stop'
   and exists (select 1 from pawl_groups where group_id = subject and mode = 'sequential' and failed = 0)`
 
