@@ -3,6 +3,7 @@ import { type Reservation, type ReservationStatus, TICKET_RENEW_MS } from '../do
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
 import type { Logger } from '../platform/logger.ts'
+import { SoonestTimer } from '../platform/soonest-timer.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { Store } from '../store/store.ts'
 
@@ -77,13 +78,14 @@ export class DirectExecutions {
   /** Those of which something may be new. */
   readonly #unseen = new Set<string>()
   #isLooking = false
-  #lookTimer: Timer | null = null
-  #lookDueAt = 0
+  /** At all that wait. */
+  readonly #allLook: SoonestTimer
   #renewTimer: Timer | null = null
   #closedBy: Error | null = null
 
   constructor(parts: DirectExecutionParts) {
     this.#parts = parts
+    this.#allLook = new SoonestTimer(parts.clock, () => this.#lookAtAll())
   }
 
   /** No call to the store is under way: callers only wait. */
@@ -106,7 +108,7 @@ export class DirectExecutions {
 
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
-    if (signal.kind === 'changed-elsewhere') this.#lookWithin(LOOK_PAUSE_MS)
+    if (signal.kind === 'changed-elsewhere') this.#allLook.within(LOOK_PAUSE_MS)
     else if (signal.kind === 'stirred' && signal.what.has('reservations')) this.#look(signal.reservationIds)
   }
 
@@ -175,7 +177,7 @@ export class DirectExecutions {
     if (this.#closedBy !== null) return void this.#abandon(waiter, this.#closedBy)
     // It may have been served, and have ended, before anybody listened here.
     this.#look([reservationId])
-    this.#lookWithin(LOOK_AT_LEAST_EVERY_MS)
+    this.#allLook.within(LOOK_AT_LEAST_EVERY_MS)
   }
 
   /** The caller is not interested any more. A ticket is given back; a body that executes goes on. */
@@ -279,22 +281,9 @@ export class DirectExecutions {
     // Else the ticket was given back from here, and whoever did that has the answer.
   }
 
-  /** All that wait, not later than this. A look that is due sooner is never put off: changes may come without end. */
-  #lookWithin(delayMs: number): void {
-    const { clock } = this.#parts
-    const dueAt = clock.now() + delayMs
-    if (this.#lookTimer !== null && this.#lookDueAt <= dueAt) return
-    this.#lookTimer?.cancel()
-    this.#lookDueAt = dueAt
-    this.#lookTimer = clock.after(
-      delayMs,
-      () => {
-        this.#lookTimer = null
-        this.#look(this.#waiters.keys())
-        if (this.#waiters.size > 0) this.#lookWithin(LOOK_AT_LEAST_EVERY_MS)
-      },
-      'poll',
-    )
+  #lookAtAll(): void {
+    this.#look(this.#waiters.keys())
+    if (this.#waiters.size > 0) this.#allLook.within(LOOK_AT_LEAST_EVERY_MS)
   }
 
   /** Null: it has been answered already. */
@@ -305,8 +294,7 @@ export class DirectExecutions {
     if (this.#waiters.size === 0) {
       this.#renewTimer?.cancel()
       this.#renewTimer = null
-      this.#lookTimer?.cancel()
-      this.#lookTimer = null
+      this.#allLook.cancel()
     }
     return waiter
   }

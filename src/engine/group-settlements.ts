@@ -1,5 +1,6 @@
 import type { Group } from '../domain/group.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
+import { SoonestTimer } from '../platform/soonest-timer.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { GroupStore } from '../store/groups.ts'
 
@@ -20,14 +21,13 @@ interface Waiter {
 /** Lets callers wait until a group has settled, wherever its members run. The state itself is read; signals only say when. */
 export class GroupSettlements {
   readonly #store: Pick<GroupStore, 'findGroup' | 'findSettledGroups'>
-  readonly #clock: Clock
   readonly #waiters = new Map<string, Waiter[]>()
-  #timer: Timer | null = null
-  #dueAt = 0
+  /** At all waiting groups. */
+  readonly #allLook: SoonestTimer
 
   constructor(store: Pick<GroupStore, 'findGroup' | 'findSettledGroups'>, clock: Clock) {
     this.#store = store
-    this.#clock = clock
+    this.#allLook = new SoonestTimer(clock, () => void this.#lookAtAll())
   }
 
   /** Null: there is no such group. */
@@ -40,13 +40,13 @@ export class GroupSettlements {
       this.#waiters.set(groupId, waiters)
       // It may have settled between the look and now.
       void this.#lookAt([groupId])
-      this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
+      this.#allLook.within(LOOK_AT_LEAST_EVERY_MS)
     })
   }
 
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
-    if (signal.kind === 'changed-elsewhere') this.#lookAtAllWithin(LOOK_PAUSE_MS)
+    if (signal.kind === 'changed-elsewhere') this.#allLook.within(LOOK_PAUSE_MS)
     else if (signal.kind === 'stirred' && signal.what.has('groups')) {
       void this.#answer([...signal.groupIds].filter((groupId) => this.#waiters.has(groupId)))
     }
@@ -54,27 +54,17 @@ export class GroupSettlements {
 
   /** Nobody will look any more. */
   close(error: unknown): void {
-    this.#timer?.cancel()
+    this.#allLook.cancel()
     for (const waiters of this.#waiters.values()) for (const { reject } of waiters) reject(error)
     this.#waiters.clear()
   }
 
-  /** A look that is due sooner is never put off. */
-  #lookAtAllWithin(delayMs: number): void {
-    const dueAt = this.#clock.now() + delayMs
-    if (this.#timer !== null && this.#dueAt <= dueAt) return
-    this.#timer?.cancel()
-    this.#dueAt = dueAt
-    this.#timer = this.#clock.after(delayMs, () => void this.#lookAtAll(), 'poll')
-  }
-
   async #lookAtAll(): Promise<void> {
-    this.#timer = null
     const groupIds = [...this.#waiters.keys()]
     for (let from = 0; from < groupIds.length; from += LOOK_MAX) {
       await this.#lookAt(groupIds.slice(from, from + LOOK_MAX))
     }
-    if (this.#waiters.size > 0) this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
+    if (this.#waiters.size > 0) this.#allLook.within(LOOK_AT_LEAST_EVERY_MS)
   }
 
   async #lookAt(groupIds: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Schedule } from '../domain/schedule.ts'
 import type { Clock, Timer } from '../platform/clock.ts'
+import { SoonestTimer } from '../platform/soonest-timer.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { ScheduleStore } from '../store/schedules.ts'
 import type { NodePart } from './node-part.ts'
@@ -38,11 +39,11 @@ export class ScheduleTrigger implements NodePart {
   #isFailing = false
   #looking: Promise<void> | null = null
   #slotTimer: Timer | null = null
-  #pollTimer: Timer | null = null
-  #pollAt = 0
+  readonly #poll: SoonestTimer
 
   constructor(parts: ScheduleTriggerParts) {
     this.#parts = { ...parts, postponements: new Postponements() }
+    this.#poll = new SoonestTimer(parts.clock, () => this.#wake())
   }
 
   /** Nothing of it is under way. */
@@ -64,7 +65,7 @@ export class ScheduleTrigger implements NodePart {
   hear(signal: StoreSignal): void {
     if (!this.#isRunning) return
     if (signal.kind === 'stirred' && signal.what.has('schedules')) this.#wake()
-    else if (signal.kind === 'changed-elsewhere') this.#pollWithin(LOOK_AFTER_CHANGE_MS)
+    else if (signal.kind === 'changed-elsewhere') this.#poll.within(LOOK_AFTER_CHANGE_MS)
   }
 
   #wake(): void {
@@ -86,7 +87,7 @@ export class ScheduleTrigger implements NodePart {
     this.#looking = null
     if (!this.#isRunning) return
     if (nextLookAt !== null) this.#slotTimer = clock.after(nextLookAt - clock.now(), () => this.#wake())
-    this.#pollWithin(LOOK_AT_LEAST_EVERY_MS)
+    this.#poll.within(LOOK_AT_LEAST_EVERY_MS)
   }
 
   /** Returns when to look again, if there is a reason. */
@@ -138,20 +139,9 @@ export class ScheduleTrigger implements NodePart {
     }
   }
 
-  /** A look that is due sooner is never put off. */
-  #pollWithin(delayMs: number): void {
-    const { clock } = this.#parts
-    const pollAt = clock.now() + delayMs
-    if (this.#pollTimer !== null && this.#pollAt <= pollAt) return
-    this.#pollTimer?.cancel()
-    this.#pollAt = pollAt
-    this.#pollTimer = clock.after(delayMs, () => this.#wake(), 'poll')
-  }
-
   #cancelTimers(): void {
     this.#slotTimer?.cancel()
-    this.#pollTimer?.cancel()
+    this.#poll.cancel()
     this.#slotTimer = null
-    this.#pollTimer = null
   }
 }

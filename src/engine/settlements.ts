@@ -1,5 +1,6 @@
 import { PawlError } from '../domain/errors.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
+import { SoonestTimer } from '../platform/soonest-timer.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { ChainEnd, JobStore } from '../store/jobs.ts'
 
@@ -24,13 +25,14 @@ export class Settlements {
   readonly #waiters = new Map<string, Waiter[]>()
   #candidates = new Set<string>()
   #isLookScheduled = false
-  #timer: Timer | null = null
-  #timerDueAt = 0
+  /** At all waiting chains. */
+  readonly #allLook: SoonestTimer
   #goneLookedAt = 0
 
   constructor(store: Pick<JobStore, 'findChainEnds' | 'findJob'>, clock: Clock) {
     this.#store = store
     this.#clock = clock
+    this.#allLook = new SoonestTimer(clock, () => void this.#lookAtAll())
   }
 
   async wait(chainId: string): Promise<ChainEnd> {
@@ -43,7 +45,7 @@ export class Settlements {
       else waiters.push({ resolve, reject })
       // It may have settled between the look and now.
       this.#look(chainId)
-      this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
+      this.#allLook.within(LOOK_AT_LEAST_EVERY_MS)
     })
   }
 
@@ -57,7 +59,7 @@ export class Settlements {
 
   hear(signal: StoreSignal): void {
     if (this.#waiters.size === 0) return
-    if (signal.kind === 'changed-elsewhere') this.#lookAtAllWithin(LOOK_PAUSE_MS)
+    if (signal.kind === 'changed-elsewhere') this.#allLook.within(LOOK_PAUSE_MS)
     else if (signal.kind === 'committed') {
       for (const { kind, chainId } of signal.row.transitions) {
         if ((kind === 'job.finished' || kind === 'job.cancelled') && this.#waiters.has(chainId)) this.#look(chainId)
@@ -67,7 +69,7 @@ export class Settlements {
 
   /** Nobody will look any more. */
   close(error: unknown): void {
-    this.#cancelTimer()
+    this.#allLook.cancel()
     for (const waiters of this.#waiters.values()) for (const { reject } of waiters) reject(error)
     this.#waiters.clear()
   }
@@ -99,21 +101,11 @@ export class Settlements {
   #takeWaiters(chainId: string): readonly Waiter[] {
     const waiters = this.#waiters.get(chainId) ?? []
     this.#waiters.delete(chainId)
-    if (this.#waiters.size === 0) this.#cancelTimer()
+    if (this.#waiters.size === 0) this.#allLook.cancel()
     return waiters
   }
 
-  /** All waiting chains, not later than this. A look that is due sooner is never put off: changes may come without end. */
-  #lookAtAllWithin(delayMs: number): void {
-    const dueAt = this.#clock.now() + delayMs
-    if (this.#timer !== null && this.#timerDueAt <= dueAt) return
-    this.#cancelTimer()
-    this.#timerDueAt = dueAt
-    this.#timer = this.#clock.after(delayMs, () => void this.#lookAtAll(), 'poll')
-  }
-
   async #lookAtAll(): Promise<void> {
-    this.#timer = null
     const chainIds = [...this.#waiters.keys()]
     for (const chainId of chainIds) this.#candidates.add(chainId)
     await this.#lookNow()
@@ -122,7 +114,7 @@ export class Settlements {
       this.#goneLookedAt = now
       for (const chainId of chainIds) if (this.#waiters.has(chainId)) await this.#rejectGone(chainId)
     }
-    if (this.#waiters.size > 0) this.#lookAtAllWithin(LOOK_AT_LEAST_EVERY_MS)
+    if (this.#waiters.size > 0) this.#allLook.within(LOOK_AT_LEAST_EVERY_MS)
   }
 
   /** It settled elsewhere and was pruned before we looked. */
@@ -134,10 +126,5 @@ export class Settlements {
         for (const { reject } of this.#takeWaiters(chainId)) reject(error)
       }
     }
-  }
-
-  #cancelTimer(): void {
-    this.#timer?.cancel()
-    this.#timer = null
   }
 }

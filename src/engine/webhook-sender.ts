@@ -1,5 +1,6 @@
 import { type Clock, delay, type Timer } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
+import { SoonestTimer } from '../platform/soonest-timer.ts'
 import type { PostResult, WebhookPoster } from '../platform/webhook-post.ts'
 import { newWebhookSecret, signatureHeaders } from '../platform/webhook-signature.ts'
 import type { StoreSignal } from '../store/events.ts'
@@ -67,11 +68,11 @@ export class WebhookSender implements NodePart {
   #after: string | null = null
   #looking: Promise<void> | null = null
   #dueTimer: Timer | null = null
-  #pollTimer: Timer | null = null
-  #pollAt = 0
+  readonly #poll: SoonestTimer
 
   constructor(parts: WebhookSenderParts) {
     this.#parts = parts
+    this.#poll = new SoonestTimer(parts.clock, () => this.#wake())
   }
 
   /** Neither a post nor a look is under way. */
@@ -98,7 +99,7 @@ export class WebhookSender implements NodePart {
   hear(signal: StoreSignal): void {
     if (!this.#isRunning) return
     if (signal.kind === 'stirred' && signal.what.has('deliveries')) this.#wake()
-    else if (signal.kind === 'changed-elsewhere') this.#pollWithin(LOOK_AFTER_CHANGE_MS)
+    else if (signal.kind === 'changed-elsewhere') this.#poll.within(LOOK_AFTER_CHANGE_MS)
   }
 
   #wake(): void {
@@ -117,7 +118,7 @@ export class WebhookSender implements NodePart {
     this.#looking = null
     if (!this.#isRunning) return
     if (nextLookMs !== null) this.#dueTimer = this.#parts.clock.after(nextLookMs, () => this.#wake())
-    this.#pollWithin(LOOK_AT_LEAST_EVERY_MS)
+    this.#poll.within(LOOK_AT_LEAST_EVERY_MS)
   }
 
   /** Returns when to look again, if there is a reason. */
@@ -255,20 +256,9 @@ export class WebhookSender implements NodePart {
     await Promise.race([work, timeIsUp]).finally(() => timer?.cancel())
   }
 
-  /** A look that is due sooner is never put off. */
-  #pollWithin(delayMs: number): void {
-    const { clock } = this.#parts
-    const pollAt = clock.now() + delayMs
-    if (this.#pollTimer !== null && this.#pollAt <= pollAt) return
-    this.#pollTimer?.cancel()
-    this.#pollAt = pollAt
-    this.#pollTimer = clock.after(delayMs, () => this.#wake(), 'poll')
-  }
-
   #cancelTimers(): void {
     this.#dueTimer?.cancel()
-    this.#pollTimer?.cancel()
+    this.#poll.cancel()
     this.#dueTimer = null
-    this.#pollTimer = null
   }
 }
