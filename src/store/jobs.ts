@@ -72,6 +72,23 @@ export type MoveResult =
   /** Too many neighbours stand without a gap: normalise this priority, then move again. */
   | { readonly kind: 'no-room'; readonly priority: number }
 
+/** What of a QUEUED Job may still change. What is absent stays. */
+export interface JobEdit {
+  /** Puts it last at the new priority, as `reprioritiseJob` does. */
+  readonly priority?: number
+  /** JSON text, validated. */
+  readonly params?: string
+  /** Null: as soon as it can. */
+  readonly runAt?: number | null
+}
+
+export type EditResult =
+  | { readonly kind: 'edited' }
+  | { readonly kind: 'not-queued'; readonly status: JobStatus }
+  /** It is not as the caller believes any more. */
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'not-found' }
+
 export type ManualRetryResult =
   | { readonly kind: 'created'; readonly jobId: string }
   /** The automatic retry was still waiting and is due now. */
@@ -97,6 +114,7 @@ export interface ChainEnd {
 export interface JobFilter {
   readonly status?: JobStatus
   readonly type?: string
+  readonly tag?: string
   readonly templateId?: string
   readonly scheduleId?: string
   readonly groupId?: string
@@ -106,7 +124,9 @@ export interface JobFilter {
 }
 
 export interface Page<Item> {
+  /** May be fewer than asked for, even none, though more follow: a page looks at a bounded number of rows. */
   readonly items: readonly Item[]
+  /** Null: nothing follows. */
   readonly nextCursor: string | null
 }
 
@@ -143,6 +163,17 @@ export interface JobStore {
     readonly priority: number
     readonly now: number
   }): Promise<MoveResult>
+
+  /**
+   * Changes a QUEUED Job, all of it or nothing. With `expected`, only if `jobVersion` of the Job is still that. Its
+   * idempotency key goes on meaning the request it was first given with.
+   */
+  editJob(request: {
+    readonly jobId: string
+    readonly edit: JobEdit
+    readonly expected: string | null
+    readonly now: number
+  }): Promise<EditResult>
 
   /** Renumbers the QUEUED Jobs of a priority 100, 200, 300 … without changing their order. Returns how many there are. */
   normalisePositions(priority: number): Promise<number>

@@ -119,6 +119,7 @@ export interface CancelWish {
 
 export interface RunFilter {
   readonly jobId?: string
+  readonly type?: string
   readonly status?: RunStatus
   readonly limit: number
   readonly cursor?: string | null

@@ -1,11 +1,16 @@
+import type { AuditStore } from './audit.ts'
+import type { CheckStore } from './checks.ts'
 import type { EventStore } from './events.ts'
 import type { CascadeStore, GroupStore } from './groups.ts'
 import type { JobStore } from './jobs.ts'
+import type { KeyStore } from './keys.ts'
 import type { MaintenanceStore } from './maintenance.ts'
 import type { Liveness, NodeStore } from './nodes.ts'
 import type { ReservationStore } from './reservations.ts'
 import type { RunStore } from './runs.ts'
 import type { ScheduleStore } from './schedules.ts'
+import type { StandingStore } from './standing.ts'
+import type { StatisticsStore } from './statistics.ts'
 import type { TemplateStore } from './templates.ts'
 import type { WebhookStore } from './webhooks.ts'
 
@@ -25,6 +30,11 @@ export interface Store
     WebhookStore,
     NodeStore,
     EventStore,
+    StatisticsStore,
+    StandingStore,
+    KeyStore,
+    AuditStore<Store>,
+    CheckStore,
     MaintenanceStore {
   /** The database in words, for messages: `sqlite pawl.db`. */
   readonly description: string
@@ -37,5 +47,25 @@ export interface Store
 
 /** What `sqlite(…)` returns: a store that is not open yet. */
 export interface StoreSource {
+  /** Opens it, and makes or migrates it where that is needed. */
   open(): Promise<Store>
+  /** Looks at it from outside, without changing a byte. */
+  inspect(): Promise<StoreState>
+}
+
+/** What is there before anybody opens it. */
+export interface StoreState {
+  /** The database in words, for messages. */
+  readonly description: string
+  /**
+   * `missing`: it would be made. `older`: it would be migrated. `newer`: a later version of Pawl made it, and this one
+   * refuses it. `foreign`: another program's, refused too.
+   */
+  readonly kind: 'missing' | 'current' | 'older' | 'newer' | 'foreign'
+  /** Its schema's version; null where there is none. */
+  readonly version: number | null
+  /** The version that this Pawl works with. */
+  readonly latest: number
+  /** The migrations that would be applied, in order. */
+  readonly pending: readonly string[]
 }

@@ -8,6 +8,7 @@ import { jobsOf, MINUTE, newDatabasePath, openStage, report, SECOND, START, slot
 /** The store itself, where every firing that it answers is noted. */
 function noting(path: string, answers: string[]): StoreSource {
   return {
+    ...sqlite(path),
     open: async () => {
       const store = await sqlite(path).open()
       const fireSlots: Store['fireSlots'] = async (...request) => {

@@ -73,7 +73,7 @@ test('a run that recovery ends is told like any other', async () => {
   const receiver = await openReceiver()
   const clock = new SettableClock()
   const store = await sqlite(':memory:').open()
-  const source = { open: async () => store }
+  const source = { ...sqlite(':memory:'), open: async () => store }
   const stage = await openStage({ store: source, clock })
   await stage.scheduler.webhooks.create({ url: receiver.url })
   await stage.scheduler.stop()

@@ -1,6 +1,6 @@
 import { PawlError } from '../../domain/errors.ts'
 import { invalid } from '../../domain/options.ts'
-import type { Store, StoreSource } from '../../store/store.ts'
+import type { Store, StoreSource, StoreState } from '../../store/store.ts'
 import { Connection } from './connection.ts'
 import { adaptBetterSqlite3, type BetterSqlite3, type Driver, type DriverHandle, loadDefaultDriver } from './driver.ts'
 import { MemoryLiveness } from './memory-liveness.ts'
@@ -49,7 +49,17 @@ export function sqlite(pathOrDatabase: string | DriverHandle, options: SqliteOpt
   if (pathOrDatabase === '' || (typeof pathOrDatabase !== 'string' && typeof pathOrDatabase?.prepare !== 'function')) {
     throw invalid('sqlite()', 'called with a path or a database handle', pathOrDatabase)
   }
-  return { open: () => openStore(pathOrDatabase, durability, options.driver) }
+  return {
+    open: () => openStore(pathOrDatabase, durability, options.driver),
+    inspect: () => inspectStore(pathOrDatabase, options.driver),
+  }
+}
+
+async function inspectStore(
+  _pathOrDatabase: string | DriverHandle,
+  _brought: BetterSqlite3 | undefined,
+): Promise<StoreState> {
+  throw new Error('being built')
 }
 
 async function openStore(

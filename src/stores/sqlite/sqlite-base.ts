@@ -55,6 +55,24 @@ export abstract class SqliteBase {
     return this.#committer.write(work)
   }
 
+  /**
+   * The same store, whose methods write through `write`. It shares everything with this one, so that its writes join the
+   * same groups. What uses private fields is bound to this one, because the view has none.
+   */
+  protected viewWith(write: SqliteBase['write']): this {
+    const bound = {
+      write,
+      read: this.read.bind(this),
+      writeWithin: this.writeWithin.bind(this),
+      subscribe: this.subscribe.bind(this),
+      backup: this.backup.bind(this),
+      close: this.close.bind(this),
+      interned: this.interned,
+    }
+    const properties = Object.entries(bound).map(([name, value]) => [name, { value }])
+    return Object.create(this, Object.fromEntries(properties)) as this
+  }
+
   /** Inside the caller's own transaction, on the caller's handle. */
   protected writeWithin<T>(handle: unknown, work: (transaction: Transaction) => T): T {
     this.#refuseClosed()

@@ -15,6 +15,7 @@ import { applyCascade, hasCascades } from './statements/cascades.ts'
 import { claimJobs, nextDueAt } from './statements/claim.ts'
 import * as damage from './statements/damage.ts'
 import { findParentResults } from './statements/dependencies.ts'
+import { editJob } from './statements/edit.ts'
 import { enqueueJobs } from './statements/enqueue.ts'
 import * as events from './statements/events.ts'
 import { finishRuns, releaseOccupancies } from './statements/finish.ts'
@@ -55,6 +56,10 @@ export class SqliteStore extends SqliteTriggers implements Store {
 
   reprioritiseJob(request: Parameters<Store['reprioritiseJob']>[0]): Promise<jobs.MoveResult> {
     return this.write((transaction) => reprioritiseJob(transaction, request))
+  }
+
+  editJob(request: Parameters<Store['editJob']>[0]): Promise<jobs.EditResult> {
+    return this.write((transaction) => editJob(transaction, request))
   }
 
   normalisePositions(priority: number): Promise<number> {

@@ -9,7 +9,7 @@ import type * as schedules from '../../store/schedules.ts'
 import type { Store } from '../../store/store.ts'
 import type { TemplateFilter, TemplateStore } from '../../store/templates.ts'
 import type * as webhooks from '../../store/webhooks.ts'
-import { SqliteBase } from './sqlite-base.ts'
+import { SqliteDoors } from './sqlite-doors.ts'
 import * as deliver from './statements/deliveries.ts'
 import * as direct from './statements/reservations.ts'
 import * as slots from './statements/schedules.ts'
@@ -18,7 +18,7 @@ import * as hooks from './statements/webhooks.ts'
 
 /** What makes Jobs, what runs without one, and what tells the world: the part of the contract beside the way of a Job. */
 export abstract class SqliteTriggers
-  extends SqliteBase
+  extends SqliteDoors
   implements TemplateStore, schedules.ScheduleStore, reservations.ReservationStore, webhooks.WebhookStore
 {
   // Templates

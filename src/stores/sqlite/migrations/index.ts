@@ -3,6 +3,7 @@ import { PawlError } from '../../../domain/errors.ts'
 import type { Connection } from '../connection.ts'
 import { kernel } from './0001-kernel.ts'
 import { triggersAndComposition } from './0002-triggers-and-composition.ts'
+import { doors } from './0003-doors.ts'
 
 export interface Migration {
   readonly version: number
@@ -11,7 +12,7 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [kernel, triggersAndComposition]
+const MIGRATIONS: readonly Migration[] = [kernel, triggersAndComposition, doors]
 
 /** `Pawl` in ASCII: tells our files from anybody else's. */
 const APPLICATION_ID = 0x5061776c
