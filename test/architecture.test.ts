@@ -41,7 +41,7 @@ describe('the rule', () => {
     ['src/engine/finisher.ts', `import { version } from '../../package.json'`],
     ['src/stores/sqlite/rows.ts', `import { rows } from '../postgres/rows.ts'`],
     ['src/stores/sqlite/rows.ts', `import { clock } from '../../platform/clock.ts'`],
-    ['src/http/server.ts', `import { decideRetry } from '../domain/retry.ts'`],
+    ['src/http/server.ts', `import { Dispatcher } from '../engine/dispatcher.ts'`],
     ['src/index.ts', `export { Dispatcher } from './engine/dispatcher.ts'`],
     ['src/index.ts', `import { type Clock, systemClock } from './platform/clock.ts'`],
   ])('about import directions refuses, in %s: %s', (path, text) => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { JsonValue } from './json.ts'
 import type { RetryCounts, RetryPolicy } from './retry.ts'
 import type { Outcome, RunStatus } from './run.ts'
@@ -88,4 +89,17 @@ export const PRIORITY_MAX = 2_147_483_647
 /** Where a Job stands once a body's outcome is known. Only an abort that was carried out makes the Job CANCELLED. */
 export function jobStatusAfter(outcome: Outcome): 'FINISHED' | 'CANCELLED' {
   return outcome.status === 'FAILED' && outcome.reason === 'cancelled' ? 'CANCELLED' : 'FINISHED'
+}
+
+const VERSION_LENGTH = 16
+
+/**
+ * Tells whether a Job is still as somebody saw it: a short hash over what an edit may change and what makes one come too
+ * late. It does not change with the time that passes.
+ */
+export function jobVersion(
+  job: Pick<Job, 'status' | 'priority' | 'position' | 'runAt' | 'params' | 'cancelRequestedAt'>,
+): string {
+  const facts = [job.status, job.priority, job.position, job.runAt, job.cancelRequestedAt, job.params]
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64url').slice(0, VERSION_LENGTH)
 }

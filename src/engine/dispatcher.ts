@@ -157,6 +157,7 @@ export class Dispatcher {
 /** Steps of Jobs after which something may be able to start that could not before. */
 const WAKING: ReadonlySet<string> = new Set([
   'job.queued',
+  'job.edited',
   'job.released',
   'job.finished',
   'job.cancelled',

@@ -30,6 +30,7 @@ import type { LimitRecord } from '../store/maintenance.ts'
 import type { NodeRecord } from '../store/nodes.ts'
 import type { Store } from '../store/store.ts'
 import { composeBackground } from './background.ts'
+import { DOOR, type Door } from './door.ts'
 import { Groups } from './groups.ts'
 import { AcceptedJob, type JobHandle, type Settled, toSettled } from './job-handle.ts'
 import { type AnyJobType, type InputOf, type ResultOf, typeName } from './job-type.ts'
@@ -56,6 +57,7 @@ const EVENT_KINDS = [
   'job.cancelled',
   'job.cancel-requested',
   'job.moved',
+  'job.edited',
   'job.released',
   'schedule.triggered',
   'run.progress',
@@ -82,6 +84,7 @@ export class Scheduler {
   readonly #unsubscribe: () => void
   readonly #atClose: (() => void)[] = []
   #starting: Promise<RecoveryStats> | null = null
+  #lastRecovery: RecoveryStats | null = null
   #closed: Promise<void> | null = null
   #isClosed = false
 
@@ -201,7 +204,8 @@ export class Scheduler {
     }
     this.#starting = this.#node.start()
     try {
-      return await this.#starting
+      this.#lastRecovery = await this.#starting
+      return this.#lastRecovery
     } finally {
       this.#starting = null
     }
@@ -382,6 +386,39 @@ export class Scheduler {
       return () => void listeners.delete(listener as (event: never) => void)
     }
     return this.#feed.listen(kind as TransitionKind, listener as (event: Transition) => void)
+  }
+
+  /** @internal */
+  get [DOOR](): Door {
+    const scheduler = this
+    return {
+      context: this.#context,
+      directs: this.#directs,
+      logger: this.#options.logger,
+      node: {
+        nodeId: this.nodeId,
+        name: this.#options.name,
+        concurrency: this.#options.concurrency,
+        get isStarted() {
+          return scheduler.isStarted
+        },
+        get isClosing() {
+          return scheduler.#closed !== null
+        },
+        get executing() {
+          return scheduler.executing
+        },
+        get executingDirect() {
+          return scheduler.executingDirect
+        },
+        get lastRecovery() {
+          return scheduler.#lastRecovery
+        },
+        start: () => this.start(),
+        stop: (timeoutMs) => this.stop(timeoutMs),
+      },
+      atClose: (callback) => this.atClose(callback),
+    }
   }
 
   /** @internal */

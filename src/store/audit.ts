@@ -42,6 +42,9 @@ export interface AuditStore<Audited> {
    */
   audited(note: AuditNote): Audited
 
+  /** Leaves the note by itself: for what changes nothing in the store, such as a node that is told to stop. */
+  recordAudit(note: AuditNote): Promise<void>
+
   /** Newest first. */
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>>
 

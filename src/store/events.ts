@@ -8,6 +8,8 @@ export type TransitionKind =
   | 'job.cancelled'
   | 'job.cancel-requested'
   | 'job.moved'
+  /** Its params or its instant were changed, and perhaps its place too. */
+  | 'job.edited'
   /** The last parent it waited for has settled. */
   | 'job.released'
   /** A slot of its schedule made it, or somebody who triggered the schedule. */

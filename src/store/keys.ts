@@ -24,8 +24,11 @@ export interface KeyStore {
   /** `hash` is the SHA-256 of the key, in hex. */
   createKey(key: ApiKey, hash: string): Promise<void>
 
-  /** Also one that is revoked or has expired: what that means is the caller's to say. */
-  findKeyByHash(hash: string): Promise<ApiKey | null>
+  /**
+   * Also one that is revoked or has expired: what that means is the caller's to say. With the hash that is stored, which
+   * the caller compares by itself.
+   */
+  findKeyByHash(hash: string): Promise<{ readonly apiKey: ApiKey; readonly hash: string } | null>
 
   /** Revoking twice changes nothing. */
   revokeKey(keyId: string, now: number): Promise<'revoked' | 'not-found'>

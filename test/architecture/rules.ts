@@ -24,8 +24,9 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   engine: { imports: ['domain', 'store', 'platform'] },
   operations: { imports: ['domain', 'store', 'engine', 'platform'] },
   library: { imports: ['operations', 'engine', 'store', 'domain', 'platform'] },
-  http: { imports: ['operations', 'platform'], types: ['domain'] },
-  cli: { imports: ['operations', 'platform'], types: ['domain'] },
+  http: { imports: ['operations', 'platform', 'domain'], types: ['library', 'engine', 'store', 'client'] },
+  client: { imports: [], types: ['http', 'domain'] },
+  cli: { imports: ['client', 'http', 'library', 'operations', 'stores/sqlite', 'platform', 'domain'], types: ['store'] },
   testing: { imports: ['library', 'engine', 'store', 'stores/sqlite', 'domain', 'platform'] },
 }
 

@@ -56,14 +56,15 @@ export abstract class SqliteBase {
   }
 
   /**
-   * The same store, whose methods write through `write`. It shares everything with this one, so that its writes join the
-   * same groups. What uses private fields is bound to this one, because the view has none.
+   * The same store, whose writes are done by `around`. It shares everything with this one, so that its writes join the same
+   * groups. What uses private fields is bound to this one, because the view has none.
    */
-  protected viewWith(write: SqliteBase['write']): this {
+  protected viewWith(around: <T>(transaction: Transaction, work: (transaction: Transaction) => T) => T): this {
     const bound = {
-      write,
+      write: <T>(work: (transaction: Transaction) => T) => this.write((transaction) => around(transaction, work)),
+      writeWithin: <T>(handle: unknown, work: (transaction: Transaction) => T) =>
+        this.writeWithin(handle, (transaction) => around(transaction, work)),
       read: this.read.bind(this),
-      writeWithin: this.writeWithin.bind(this),
       subscribe: this.subscribe.bind(this),
       backup: this.backup.bind(this),
       close: this.close.bind(this),

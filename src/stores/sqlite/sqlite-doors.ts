@@ -45,7 +45,7 @@ export abstract class SqliteDoors extends SqliteBase implements DoorStore {
     return this.write((transaction) => keys.createKey(transaction, key, hash))
   }
 
-  findKeyByHash(hash: string): Promise<ApiKey | null> {
+  findKeyByHash(hash: string): ReturnType<KeyStore['findKeyByHash']> {
     return this.read((connection) => keys.findKeyByHash(connection, hash))
   }
 
@@ -68,7 +68,11 @@ export abstract class SqliteDoors extends SqliteBase implements DoorStore {
   // Audit
 
   audited(note: AuditNote): this {
-    return this.viewWith((work) => this.write((transaction) => audit.withNote(transaction, note, work)))
+    return this.viewWith((transaction, work) => audit.withNote(transaction, note, work))
+  }
+
+  recordAudit(note: AuditNote): Promise<void> {
+    return this.write((transaction) => audit.insertNote(transaction.connection, note))
   }
 
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>> {

@@ -83,6 +83,8 @@ create table pawl_audit (
 
 create index pawl_audit_subject on pawl_audit (subject, audit_seq) where subject is not null;
 create index pawl_audit_actor on pawl_audit (actor, audit_seq);
+-- For pruning: a clock that was set back leaves entries that are not in the order of their instants.
+create index pawl_audit_at on pawl_audit (at);
 
 create view pawl_api_keys_readable as
 select key_id, name, role, prefix, created_by,

@@ -1,17 +1,104 @@
 import type { AuditEntry, AuditFilter, AuditNote } from '../../../store/audit.ts'
 import type { Page } from '../../../store/jobs.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
+// Counts the rows that this connection has changed since it was opened. Several works share a transaction, so only the
+// difference tells what one of them did.
+const COUNT_CHANGES = 'select total_changes() as changes'
+
 /** Does the work, and leaves the note if it changed anything. */
-export function withNote<T>(_transaction: Transaction, _note: AuditNote, _work: (transaction: Transaction) => T): T {
-  throw new Error('being built')
+export function withNote<T>(transaction: Transaction, note: AuditNote, work: (transaction: Transaction) => T): T {
+  const { connection } = transaction
+  const before = countChanges(connection)
+  const result = work(transaction)
+  if (countChanges(connection) !== before) insertNote(connection, note)
+  return result
 }
 
-export function listAudit(_connection: Connection, _filter: AuditFilter): Page<AuditEntry> {
-  throw new Error('being built')
+function countChanges(connection: Connection): number {
+  return connection.get<{ changes: number }>(COUNT_CHANGES)?.changes ?? 0
 }
 
-export function pruneAudit(_transaction: Transaction, _before: number, _limit: number): number {
-  throw new Error('being built')
+const INSERT_NOTE = `
+insert into pawl_audit (at, actor, action, subject, others, details)
+values (?, ?, ?, ?, ?, ?)`
+
+export function insertNote(connection: Connection, note: AuditNote): void {
+  const made = note.made()
+  const subject = note.subject ?? made[0] ?? null
+  const others = made.filter((id) => id !== subject).length
+  connection.run(INSERT_NOTE, note.at, note.actor, note.action, subject, others, note.details)
+}
+
+const AUDIT_COLUMNS = 'audit_seq, at, actor, action, subject, others, details'
+
+interface AuditRow extends SqlRow {
+  audit_seq: number
+  at: number
+  actor: string
+  action: string
+  subject: string | null
+  others: number
+  details: string | null
+}
+
+const SELECT_AUDIT = `
+select ${AUDIT_COLUMNS}
+from pawl_audit
+where audit_seq < ?
+order by audit_seq desc
+limit ?`
+
+const SELECT_AUDIT_OF_SUBJECT = `
+select ${AUDIT_COLUMNS}
+from pawl_audit
+where subject = ? and audit_seq < ?
+order by audit_seq desc
+limit ?`
+
+const SELECT_AUDIT_OF_ACTOR = `
+select ${AUDIT_COLUMNS}
+from pawl_audit
+where actor = ? and audit_seq < ?
+order by audit_seq desc
+limit ?`
+
+/** Entries of a subject among which a page looks for those of an actor. */
+const LOOK_MAX = 1_000
+
+export function listAudit(connection: Connection, filter: AuditFilter): Page<AuditEntry> {
+  const { subject, actor, limit, cursor } = filter
+  const before = cursor == null ? Number.MAX_SAFE_INTEGER : Number(cursor)
+  if (subject === undefined) {
+    const rows =
+      actor === undefined
+        ? connection.all<AuditRow>(SELECT_AUDIT, before, limit)
+        : connection.all<AuditRow>(SELECT_AUDIT_OF_ACTOR, actor, before, limit)
+    return toPage(rows, limit)
+  }
+  if (actor === undefined) {
+    return toPage(connection.all<AuditRow>(SELECT_AUDIT_OF_SUBJECT, subject, before, limit), limit)
+  }
+  const looked = connection.all<AuditRow>(SELECT_AUDIT_OF_SUBJECT, subject, before, LOOK_MAX)
+  const page = toPage(looked.filter((row) => row.actor === actor).slice(0, limit), limit)
+  if (page.nextCursor !== null || looked.length < LOOK_MAX) return page
+  return { ...page, nextCursor: String(looked[LOOK_MAX - 1]?.audit_seq) }
+}
+
+function toPage(rows: readonly AuditRow[], limit: number): Page<AuditEntry> {
+  const last = rows[rows.length - 1]
+  return {
+    items: rows.map(({ audit_seq, ...entry }) => ({ auditId: String(audit_seq), ...entry })),
+    nextCursor: rows.length === limit && last !== undefined ? String(last.audit_seq) : null,
+  }
+}
+
+// Rows changed: entries that were old enough, the oldest first.
+const DELETE_AUDIT = `
+delete from pawl_audit
+where audit_seq in (select audit_seq from pawl_audit where at < ? order by at limit ?)`
+
+export function pruneAudit({ connection }: Transaction, before: number, limit: number): number {
+  return connection.run(DELETE_AUDIT, before, limit)
 }

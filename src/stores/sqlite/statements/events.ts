@@ -116,6 +116,7 @@ function hadRun(kind: TransitionKind, outcome: Transition['outcome']): boolean {
   switch (kind) {
     case 'job.queued':
     case 'job.moved':
+    case 'job.edited':
     case 'job.released':
     case 'schedule.triggered':
       return false
@@ -134,6 +135,7 @@ function statusAfter(kind: TransitionKind, reason: Transition['reason']): Transi
   switch (kind) {
     case 'job.queued':
     case 'job.moved':
+    case 'job.edited':
     case 'job.released':
     case 'schedule.triggered':
       return 'QUEUED'

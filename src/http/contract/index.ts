@@ -1,0 +1,4 @@
+import * as jobs from './jobs.ts'
+
+/** Everything that the API can be asked. */
+export const endpoints = { ...jobs }

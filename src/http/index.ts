@@ -1,0 +1,1 @@
+export type { Problem } from './problems.ts'
