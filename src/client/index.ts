@@ -1,3 +1,5 @@
 export { PawlApiError } from './api-error.ts'
 export { type Client, type ClientOptions, clientOver, createClient } from './client.ts'
-export type { StreamedEvent, Transport } from './transport.ts'
+export type { EventOptions } from './follow-events.ts'
+export type { Answer, Answered, BodyOf, QueryOf, RequestOptions, Routes } from './request.ts'
+export type { StreamedEvent, StreamOptions, Transport, TransportAnswer, TransportRequest } from './transport.ts'

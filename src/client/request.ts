@@ -18,22 +18,41 @@ type Given<Definition extends Endpoint> = {
 export type BodyOf<Route extends keyof Routes> = GivenOf<Routes[Route]>['body']
 export type QueryOf<Route extends keyof Routes> = GivenOf<Routes[Route]>['query']
 
+/** What the API answers to this question. */
+export type Answered<Route extends keyof Routes> = ResultOf<Routes[Route]>
+
 export interface RequestOptions {
+  /** Gives up waiting for the answer. */
   readonly signal?: AbortSignal
-  /** The ETag that the thing must still have. */
-  readonly ifMatch?: string
+  /** The `ETag` that the thing must still have, or its `revision`: if it has changed since, nothing is changed. */
+  readonly ifMatch?: string | number
+  /** Stands for `idempotency_key`. */
   readonly idempotencyKey?: string
+}
+
+/** An answer with what HTTP says besides its body. */
+export interface Answer<Body> {
+  readonly status: number
+  readonly body: Body
+  /** For `ifMatch`. Null: what was answered has no version. */
+  readonly etag: string | null
 }
 
 /** A question to the API, typed by the endpoint's own schemas. */
 export type Request = <Route extends keyof Routes>(
   route: Route,
   given: Given<Routes[Route]>,
-) => Promise<ResultOf<Routes[Route]>>
+) => Promise<Answered<Route>>
 
-export function requestThrough(transport: Transport): Request {
+/** The same, with the status and the `ETag` of the answer. */
+export type RequestAnswer = <Route extends keyof Routes>(
+  route: Route,
+  given: Given<Routes[Route]>,
+) => Promise<Answer<Answered<Route>>>
+
+export function requestThrough(transport: Transport): RequestAnswer {
   return async (route, given) => {
-    const { params, query, body, signal, ifMatch, idempotencyKey } = given as RequestOptions & {
+    const { params, query, body, ...options } = given as RequestOptions & {
       readonly params?: Readonly<Record<string, string>>
       readonly query?: Readonly<Record<string, unknown>>
       readonly body?: unknown
@@ -43,18 +62,26 @@ export function requestThrough(transport: Transport): Request {
       params: params ?? {},
       query: textsOf(query ?? {}),
       body,
-      headers: {
-        ...(ifMatch !== undefined && { 'if-match': ifMatch }),
-        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
-      },
-      signal,
+      headers: headersOf(options),
+      signal: options.signal,
     })
-    if (answer.status >= 400) throw new PawlApiError(answer.status, (answer.body ?? {}) as Record<string, unknown>)
-    return answer.body as never
+    if (answer.status >= 400) throw new PawlApiError(answer.status, problemIn(answer.body))
+    return { status: answer.status, body: answer.body as never, etag: answer.headers['etag'] ?? null }
   }
 }
 
+function headersOf({ ifMatch, idempotencyKey }: RequestOptions): Record<string, string> {
+  return {
+    ...(ifMatch !== undefined && { 'if-match': typeof ifMatch === 'number' ? `"${ifMatch}"` : ifMatch }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+  }
+}
+
+export function problemIn(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {}
+}
+
 function textsOf(query: Readonly<Record<string, unknown>>): Record<string, string> {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]))
 }

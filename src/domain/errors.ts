@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'job_ended'
   | 'job_not_found'
   | 'job_not_queued'
+  | 'key_not_found'
   | 'malformed_request'
   | 'method_not_allowed'
   | 'no_node'

@@ -41,6 +41,8 @@ export interface Run {
   readonly jobId: string
   readonly chainId: string
   readonly type: string
+  /** The template of its Job. */
+  readonly templateId: string | null
   readonly attempt: number
   /** Null while the body executes. */
   readonly status: RunStatus | null

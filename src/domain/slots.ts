@@ -15,7 +15,7 @@ export type Timing =
       readonly timezone: string
     }
 
-const EVERY_MIN_MS = 1_000
+export const EVERY_MIN_MS = 1_000
 export const EVERY_MAX_MS = 3_653 * 86_400_000
 
 /** A slot that is later than this is missed. */

@@ -1,5 +1,5 @@
 import type { OnParentFailure } from './dependency.ts'
-import type { Hold, Job, JobStatus } from './job.ts'
+import type { CancelMode, Hold, Job, JobStatus } from './job.ts'
 import type { FailureReason, Progress, RunStatus } from './run.ts'
 
 /** A rank is exact up to this one. */
@@ -129,6 +129,7 @@ export interface NodeStanding {
 export interface GroupOrder {
   readonly groupId: string
   readonly kind: 'cancel' | 'stop' | 'skip'
+  readonly mode: CancelMode
   readonly reason: string | null
   readonly orderedAt: number
 }

@@ -68,8 +68,7 @@ export interface WireRun {
   readonly progress: Run['progress']
 }
 
-/** The template is the Job's. */
-export function wireRun(run: Run, { templateId }: Pick<Job, 'templateId'>): WireRun {
+export function wireRun(run: Run): WireRun {
   return {
     run_id: run.runId,
     job_id: run.jobId,
@@ -78,7 +77,7 @@ export function wireRun(run: Run, { templateId }: Pick<Job, 'templateId'>): Wire
     status: run.status,
     reason: run.reason,
     params_snapshot: run.paramsSnapshot,
-    template_id: templateId,
+    template_id: run.templateId,
     started_at: wireInstant(run.startedAt),
     finished_at: wireInstant(run.finishedAt),
     duration_ms: run.durationMs,
@@ -92,7 +91,7 @@ export function wireRun(run: Run, { templateId }: Pick<Job, 'templateId'>): Wire
   }
 }
 
-function wireRetryPolicy({ maxRetries, maxCrashRetries, backoff }: RetryPolicy) {
+export function wireRetryPolicy({ maxRetries, maxCrashRetries, backoff }: RetryPolicy) {
   return { max_retries: maxRetries, max_crash_retries: maxCrashRetries, backoff: wireBackoff(backoff) }
 }
 

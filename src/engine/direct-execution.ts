@@ -46,6 +46,11 @@ export interface DirectExecutionParts {
   readonly node: CallingNode
 }
 
+export interface TicketSource {
+  readonly store: Pick<Store, 'openTicket'>
+  readonly newId: IdSource
+}
+
 /** What a caller needs of the node that it lives in. */
 export interface CallingNode {
   readonly nodeId: string
@@ -93,14 +98,17 @@ export class DirectExecutions {
     return this.#calls === 0 && !this.#isLooking
   }
 
-  /** Resolves with what became of it. Rejects with the reason of the caller's signal, or when this scheduler is closed. */
-  async execute(request: DirectRequest): Promise<DirectEnd> {
+  /**
+   * Resolves with what became of it. Rejects with the reason of the caller's signal, or when this scheduler is closed.
+   * `source`: where the ticket is taken, if the store is to note who asked for it.
+   */
+  async execute(request: DirectRequest, source: TicketSource = this.#parts): Promise<DirectEnd> {
     if (this.#closedBy !== null) throw this.#closedBy
     request.signal?.throwIfAborted()
     if (!(await this.#call(() => this.#isServed(request.type)))) return { kind: 'no-node' }
     const waitNoMore = await this.#call(() => this.#parts.node.ensureLife())
     try {
-      return await this.#takeTicket(request)
+      return await this.#takeTicket(request, source)
     } finally {
       await this.#call(waitNoMore)
     }
@@ -147,8 +155,8 @@ export class DirectExecutions {
     return false
   }
 
-  async #takeTicket(request: DirectRequest): Promise<DirectEnd> {
-    const { store, clock, newId, node } = this.#parts
+  async #takeTicket(request: DirectRequest, { store, newId }: TicketSource): Promise<DirectEnd> {
+    const { clock, node } = this.#parts
     const { type, params, policy, createdBy, onBusy } = request
     const reservationId = newId()
     const ticket = { reservationId, type, params, policy, createdBy, onBusy, callerNodeId: node.nodeId }

@@ -37,16 +37,35 @@ export interface AcceptedType {
 
 /** Turns a request into a Job that can be written, or throws what is wrong with it. Nothing is stored here. */
 export function prepareJob(request: EnqueueRequest, accepted: AcceptedType, jobId: string): NewJob | Promise<NewJob> {
-  const given = encodeParams(request.params)
-  const schema = accepted.handler?.schema ?? null
-  if (schema === null) return assemble(request, accepted, jobId, given, given)
-  const check = checkParams(schema, request.params)
-  const finish = (checked: ParamsCheck): NewJob | Promise<NewJob> => {
-    const text = encodeParams(requireValid(checked, request.type))
-    if (text === given) return assemble(request, accepted, jobId, given, given)
-    const stable = isAcceptedBack(accepted.handler as RegisteredType, text)
-    const store = (stays: boolean) => assemble(request, accepted, jobId, stays ? text : given, given)
-    return stable instanceof Promise ? stable.then(store) : store(stable)
+  const prepared = prepareParams(request.type, request.params, accepted.handler)
+  return prepared instanceof Promise
+    ? prepared.then((params) => assemble(request, accepted, jobId, params))
+    : assemble(request, accepted, jobId, prepared)
+}
+
+/** Params as JSON text. */
+export interface PreparedParams {
+  /** What the Job gets. */
+  readonly stored: string
+  /** What the caller sent: the same request must have the same fingerprint, whatever the schema makes of it. */
+  readonly given: string
+}
+
+/** Params as the type's schema accepts them, or an error that says what is wrong. Without a handler only their size counts. */
+export function prepareParams(
+  type: string,
+  params: unknown,
+  handler: RegisteredType | null,
+): PreparedParams | Promise<PreparedParams> {
+  const given = encodeParams(params)
+  if (handler === null || handler.schema === null) return { stored: given, given }
+  const check = checkParams(handler.schema, params)
+  const finish = (checked: ParamsCheck): PreparedParams | Promise<PreparedParams> => {
+    const text = encodeParams(requireValid(checked, type))
+    if (text === given) return { stored: given, given }
+    const stable = isAcceptedBack(handler, text)
+    const choose = (stays: boolean): PreparedParams => ({ stored: stays ? text : given, given })
+    return stable instanceof Promise ? stable.then(choose) : choose(stable)
   }
   return check instanceof Promise ? check.then(finish) : finish(check)
 }
@@ -99,19 +118,12 @@ function encodeParams(params: unknown): string {
   }
 }
 
-/** `given` is what the caller sent: the same request must have the same fingerprint, whatever the schema makes of it. */
-function assemble(
-  request: EnqueueRequest,
-  accepted: AcceptedType,
-  jobId: string,
-  params: string,
-  given: string,
-): NewJob {
+function assemble(request: EnqueueRequest, accepted: AcceptedType, jobId: string, params: PreparedParams): NewJob {
   return {
     jobId,
     type: request.type,
     name: request.name,
-    params,
+    params: params.stored,
     priority: request.priority,
     runAt: request.runAt,
     policy: effectivePolicy(request, accepted.policy),
@@ -121,7 +133,7 @@ function assemble(
     idempotency:
       request.idempotencyKey === null
         ? null
-        : { key: request.idempotencyKey, fingerprint: fingerprint(request.type, given) },
+        : { key: request.idempotencyKey, fingerprint: fingerprint(request.type, params.given) },
     templateId: request.templateId,
     scheduleId: request.scheduleId,
     slotAt: request.slotAt,

@@ -47,6 +47,10 @@ const EXPIRE_TICKETS_EVERY_MS = 5_000
 const PRUNE_EVENTS_EVERY_MS = 600_000
 const EVENTS_KEPT_MS = 24 * 3_600_000
 const PRUNE_EVENTS_MAX = 1_000
+const FOLD_HOURS_EVERY_MS = 3_600_000
+/** So long the statistics of each node are kept apart, and so long those of each hour. */
+const NODES_KEPT_MS = 48 * 3_600_000
+const HOURS_KEPT_MS = 90 * 24 * 3_600_000
 
 /** After an abort, bodies that listen to their signal get this long to end before the node leaves without them. */
 const ABORT_GRACE_MS = 1_000
@@ -143,8 +147,9 @@ export class SchedulerNode {
     this.#hasStarted = true
     await this.#life.begin()
     const stats = await this.#recovery.recoverAtStart()
-    // One page, so that it happens also where no process lives long; a start must not take long.
-    await this.#parts.store.pruneEvents(this.#parts.clock.now() - EVENTS_KEPT_MS, PRUNE_EVENTS_MAX)
+    // Here as well, so that it happens also where no process lives long. One page: a start must not take long.
+    const pruned = this.#parts.store.pruneEvents(this.#parts.clock.now() - EVENTS_KEPT_MS, PRUNE_EVENTS_MAX)
+    await Promise.all([pruned, this.#foldHours()])
     await this.#life.setClaims(true)
     this.#startParts()
     this.#dispatcher.start()
@@ -277,6 +282,7 @@ export class SchedulerNode {
       { name: 'look for strays', everyMs: LOOK_FOR_STRAYS_EVERY_MS, run: () => this.#endStrays() },
       { name: 'expire tickets', everyMs: EXPIRE_TICKETS_EVERY_MS, run: () => this.#recovery.expireTickets() },
       { name: 'prune events', everyMs: PRUNE_EVENTS_EVERY_MS, run: () => this.#pruneEvents() },
+      { name: 'fold hours', everyMs: FOLD_HOURS_EVERY_MS, run: () => this.#foldHours() },
     ])
   }
 
@@ -327,6 +333,11 @@ export class SchedulerNode {
   async #pruneEvents(): Promise<void> {
     const before = this.#parts.clock.now() - EVENTS_KEPT_MS
     while ((await this.#parts.store.pruneEvents(before, PRUNE_EVENTS_MAX)) === PRUNE_EVENTS_MAX);
+  }
+
+  #foldHours(): Promise<void> {
+    const now = this.#parts.clock.now()
+    return this.#parts.store.foldHours({ nodesBefore: now - NODES_KEPT_MS, hoursBefore: now - HOURS_KEPT_MS })
   }
 
   async #carryOutCancelWishes(): Promise<void> {

@@ -18,7 +18,7 @@ export type WebhookMessage = {
 /** The text of a delivery. It holds nothing of the attempt, so that a receiver gets the same text each time. */
 export function renderDelivery(leased: Pick<LeasedDelivery, 'delivery' | 'job' | 'run'>): string {
   const { delivery, job } = leased
-  const run = leased.run === null ? null : wireRun(leased.run, job)
+  const run = leased.run === null ? null : wireRun(leased.run)
   const message: WebhookMessage = {
     event: delivery.event,
     will_retry: delivery.willRetry,

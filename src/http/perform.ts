@@ -1,8 +1,12 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { PawlError } from '../domain/errors.ts'
 import { mayActAs } from '../domain/role.ts'
 import type { Door } from '../library/door.ts'
+import { auditedContext } from '../operations/audit.ts'
+import type { OperationContext } from '../operations/context.ts'
+import { askedOf } from './asked-of.ts'
 import type { Endpoint } from './contract/endpoint.ts'
+import { describeFault } from './fault-words.ts'
 import type { Actor, Route } from './handlers/handler.ts'
 import { type Problem, problem, problemOf } from './problems.ts'
 
@@ -22,66 +26,82 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
 }
 
+const NO_HEADERS = {}
+
 /**
  * Answers one request: authorises, validates, calls the operation, renders. The HTTP server and the CLI on a store both
  * come through here, so that both say the same.
  */
 export async function perform(route: Route, door: Door, actor: Actor, raw: RawRequest): Promise<Answer> {
   const { endpoint } = route
-  if (!mayActAs(actor.role, endpoint.role)) return refusal(tooLittle(endpoint, actor))
-  const request = read(endpoint, raw)
-  if (request.kind === 'invalid') return refusal(request.problem)
-  const ids = Object.values(raw.params)
   try {
+    if (!mayActAs(actor.role, endpoint.role)) throw tooLittle(endpoint, actor)
+    const parts = read(endpoint, raw)
     const answer = await route.handle({
-      ...(request.parts as { params: undefined; query: undefined; body: undefined }),
-      context: contextFor(endpoint, door, actor, ids),
+      params: parts.params,
+      query: parts.query,
+      body: parts.body,
+      context: contextFor(endpoint, door, actor, raw, parts.body),
       door,
       actor,
       idempotencyKey: raw.idempotencyKey,
-      ifMatch: raw.ifMatch,
-      signal: raw.signal,
+      ifMatch: takesIfMatch(endpoint) ? readIfMatch(raw.ifMatch) : null,
+      // Asked for only where it is used: a server makes it then.
+      get signal() {
+        return raw.signal
+      },
     })
-    return { status: answer.status, body: answer.body, headers: answer.headers ?? {} }
+    return { status: answer.status, body: answer.body, headers: answer.headers ?? NO_HEADERS }
   } catch (error) {
-    const told = problemOf(error, ids)
-    if (told.status >= 500) logFailure(door, endpoint, error)
-    return refusal(told)
+    if (error instanceof InvalidRequest) return refusal(invalidValue(error.issues))
+    return refusal(tell(error, endpoint, door, raw))
   }
 }
 
 export function refusal(told: Problem): Answer {
-  return { status: told.status, body: told, headers: {} }
+  return { status: told.status, body: told, headers: NO_HEADERS }
 }
 
 /** What changes something leaves a note of who asked, in the transaction of the change. */
-function contextFor(_endpoint: Endpoint, door: Door, _actor: Actor, _ids: readonly string[]) {
-  return door.context
+function contextFor(endpoint: Endpoint, door: Door, actor: Actor, raw: RawRequest, body: unknown): OperationContext {
+  if (endpoint.action === null) return door.context
+  return auditedContext(door.context, askedOf(endpoint, actor, raw.params, body))
 }
 
-type Parts = { readonly params: unknown; readonly query: unknown; readonly body: unknown }
+interface Parts {
+  readonly params: undefined
+  readonly query: undefined
+  readonly body: undefined
+}
 
-function read(
-  endpoint: Endpoint,
-  raw: RawRequest,
-): { kind: 'valid'; parts: Parts } | { kind: 'invalid'; problem: Problem } {
-  const body = raw.body === undefined && endpoint.isBodyOptional === true ? {} : raw.body
-  const parts: { params: unknown; query: unknown; body: unknown } = {
-    params: undefined,
-    query: undefined,
-    body: undefined,
+/** Handlers are typed by their endpoints; here all of them are one. */
+function read(endpoint: Endpoint, raw: RawRequest): Parts {
+  const mayBeAbsent = endpoint.body === undefined || endpoint.isBodyOptional === true
+  return {
+    params: endpoint.params === undefined ? undefined : parse(endpoint.params, raw.params),
+    query: parse(endpoint.query ?? NOTHING, raw.query ?? NO_FIELDS),
+    body: parse(endpoint.body ?? NOTHING, raw.body === undefined && mayBeAbsent ? NO_FIELDS : raw.body),
+  } as Parts
+}
+
+const NO_FIELDS = {}
+const PARSE_OPTIONS = { error: describeFault }
+const NOTHING = z.strictObject({})
+
+function parse(schema: z.ZodType, value: unknown): unknown {
+  const result = schema.safeParse(value, PARSE_OPTIONS)
+  if (result.success) return result.data
+  throw new InvalidRequest(result.error.issues)
+}
+
+/** Values that the endpoint does not take. */
+class InvalidRequest extends Error {
+  readonly issues: readonly z.core.$ZodIssue[]
+
+  constructor(issues: readonly z.core.$ZodIssue[]) {
+    super('invalid request')
+    this.issues = issues
   }
-  for (const [part, schema, value] of [
-    ['params', endpoint.params, raw.params],
-    ['query', endpoint.query, raw.query],
-    ['body', endpoint.body, body],
-  ] as const) {
-    if (schema === undefined) continue
-    const result = schema.safeParse(value)
-    if (!result.success) return { kind: 'invalid', problem: invalidValue(result.error.issues) }
-    parts[part] = result.data
-  }
-  return { kind: 'valid', parts }
 }
 
 /** Of a long list of faults, so many are told. */
@@ -89,10 +109,11 @@ const FAULTS_TOLD_MAX = 20
 
 function invalidValue(issues: readonly z.core.$ZodIssue[]): Problem {
   const errors = issues.slice(0, FAULTS_TOLD_MAX).map((issue) => ({ path: pathOf(issue), message: issue.message }))
-  const [first] = errors
+  const [{ path, message } = { path: '', message: 'Invalid value.' }] = errors
   return {
-    ...problem('invalid_option', first === undefined ? 'Invalid value.' : `\`${first.path}\`: ${first.message}`),
-    ...(first !== undefined && { path: first.path, errors }),
+    ...problem('invalid_option', path === '' ? message : `\`${path}\`: ${message}`),
+    ...(path !== '' && { path }),
+    errors,
   }
 }
 
@@ -103,14 +124,42 @@ function pathOf(issue: z.core.$ZodIssue): string {
   return path.join('.')
 }
 
-function tooLittle(endpoint: Endpoint, actor: Actor): Problem {
-  return problem(
+/** Others that are versioned only tell their version. */
+function takesIfMatch({ method, isVersioned = false }: Endpoint): boolean {
+  return isVersioned && method === 'PATCH'
+}
+
+/** The version that the caller names, in quotes as in the `ETag`. Null: whichever. */
+function readIfMatch(header: string | null): string | null {
+  if (header === null || header.trim() === '*') return null
+  const version = /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(header)?.[1]
+  if (version !== undefined) return version
+  throw new PawlError(
+    'malformed_request',
+    'Expected the header `If-Match` to be `*` or the `ETag` of an answer, in its quotes and alone.',
+  )
+}
+
+function tooLittle(endpoint: Endpoint, actor: Actor): PawlError {
+  return new PawlError(
     'forbidden',
     `Expected the role \`${endpoint.role}\` or more for ${endpoint.method} ${endpoint.path}, but ${actor.name} is \`${actor.role}\`.`,
   )
 }
 
-function logFailure(door: Door, endpoint: Endpoint, error: unknown): void {
-  if (error instanceof PawlError && error.code.startsWith('direct_')) return
-  door.logger.error({ error, route: `${endpoint.method} ${endpoint.path}` }, 'A request failed')
+function tell(error: unknown, endpoint: Endpoint, door: Door, raw: RawRequest): Problem {
+  const isStale =
+    raw.ifMatch !== null && takesIfMatch(endpoint) && error instanceof PawlError && error.code === 'conflict'
+  const told = isStale
+    ? problem('precondition_failed', error.message)
+    : problemOf(error, { ids: Object.values(raw.params), body: endpoint.body })
+  if (told.status >= 500 && isOurFault(error)) {
+    door.logger.error({ error, route: `${endpoint.method} ${endpoint.path}` }, 'A request failed')
+  }
+  return told
+}
+
+/** What a handler did is told to its caller; what the machine did is told to its operator too. */
+function isOurFault(error: unknown): boolean {
+  return !(error instanceof PawlError) || !/^(direct_|no_node|closed|shutting_down)/.test(error.code)
 }

@@ -1,5 +1,6 @@
-import type { ErrorCode } from '../domain/errors.ts'
-import { PawlError } from '../domain/errors.ts'
+import { type ErrorCode, PawlError } from '../domain/errors.ts'
+import { capText } from '../domain/run.ts'
+import { wireInstant } from '../domain/wire.ts'
 
 /** An error as the API tells it: problem details (RFC 9457) with a stable code. */
 export interface Problem {
@@ -17,7 +18,7 @@ export interface Problem {
 }
 
 /** Each code has one status. Those of what is not there are 404 in the path and 422 in a body: see `statusOf`. */
-const STATUS: Readonly<Record<ErrorCode, number>> = {
+export const STATUS: Readonly<Record<ErrorCode, number>> = {
   already_started: 409,
   body_too_large: 413,
   business_key_taken: 409,
@@ -50,6 +51,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   job_ended: 409,
   job_not_found: 404,
   job_not_queued: 409,
+  key_not_found: 404,
   malformed_request: 400,
   method_not_allowed: 405,
   no_node: 503,
@@ -97,49 +99,99 @@ const TITLES: Readonly<Record<number, string>> = {
   504: 'Waited too long',
 }
 
-/**
- * What the caller is told of an error. `pathIds` are the ids in the path: what is missing there is 404, what is missing
- * elsewhere is an invalid value. An error that is not ours tells nothing: no stack, no SQL, no path of a file.
- */
-export function problemOf(error: unknown, pathIds: readonly string[] = []): Problem {
-  if (!(error instanceof PawlError)) return problem('internal_error', 'Something went wrong here. It was logged.')
-  const { code, message, path, details } = error
-  const status = STATUS[code] === 404 && !isInPath(details, pathIds) ? 422 : STATUS[code]
-  if (status === 500) return problem('internal_error', 'Something went wrong here. It was logged.')
+/** What a request was about, as far as its errors need it. */
+export interface About {
+  /** The ids in its path: what is missing there is 404, what is missing elsewhere is an invalid value. */
+  readonly ids: readonly string[]
+  /** The schema of its body, for the names of its fields. */
+  readonly body?: unknown
+}
+
+const NOTHING_IN_PARTICULAR: About = { ids: [] }
+
+/** What the caller is told of an error. An error that is not ours tells nothing: no stack, no SQL, no path of a file. */
+export function problemOf(error: unknown, about: About = NOTHING_IN_PARTICULAR): Problem {
+  if (!(error instanceof PawlError)) return problem('internal_error', SOMETHING_WRONG)
+  const { code, path, details } = error
+  const status = statusOf(error, about.ids)
+  if (status === 500) return problem('internal_error', SOMETHING_WRONG)
+  const told = path === undefined ? undefined : wirePath(path, fieldsOf(about.body))
   return {
-    ...snakeCaseKeys(details),
-    ...problem(code, status === 503 ? withoutPaths(code, message) : message, status),
-    ...(path !== undefined && { path: wirePath(path) }),
+    ...wireDetails(details),
+    ...problem(code, status === 503 ? withoutPaths(error) : capText(withWirePath(error, told), DETAIL_MAX), status),
+    ...(told !== undefined && { path: told }),
   }
+}
+
+const SOMETHING_WRONG = 'Something went wrong here. It was logged.'
+
+/** What an operation says may quote what came, which may be long. */
+const DETAIL_MAX = 2_000
+
+/** A message that names the field says it by the name that the caller knows. */
+function withWirePath({ message, path }: PawlError, told: string | undefined): string {
+  return path === undefined || told === undefined ? message : message.replace(`\`${path}\``, `\`${told}\``)
+}
+
+function statusOf({ code, details }: PawlError, ids: readonly string[]): number {
+  const isInPath = Object.values(details).some((value) => ids.includes(String(value)))
+  if (code === 'unknown_type') return isInPath ? 404 : 422
+  if (STATUS[code] !== 404) return STATUS[code]
+  return isInPath || Object.keys(details).length === 0 ? 404 : 422
 }
 
 export function problem(code: ErrorCode, detail: string, status = STATUS[code]): Problem {
   return { type: `urn:pawl:problem:${code}`, title: TITLES[status] ?? 'Problem', status, detail, code }
 }
 
-function isInPath(details: PawlError['details'], pathIds: readonly string[]): boolean {
-  const ids = Object.values(details)
-  return ids.length === 0 || ids.some((value) => pathIds.includes(String(value)))
+/** Errors of the database name its file, which is not the caller's business. */
+function withoutPaths({ code, message }: PawlError): string {
+  if (code === 'closed') return 'This scheduler is closed or closing. Nothing was changed; try again later.'
+  if (code === 'store_busy') return 'The store is busy. Nothing was changed; try again.'
+  if (!/^(database_|wrong_database|storage_full)/.test(code)) return message
+  return 'The store does not answer as it should. Nothing was changed; the server has logged why.'
 }
 
-/** Errors of the database name its file, which is not the caller's business. */
-function withoutPaths(code: ErrorCode, message: string): string {
-  if (!/^(database_|wrong_database|storage_full|store_busy|closed)/.test(code)) return message
-  return code === 'store_busy'
-    ? 'The store is busy. Nothing was changed; try again.'
-    : 'The store does not answer as it should. Nothing was changed; the server has logged why.'
+/** What operations call otherwise than the API. The first that the body has is meant. */
+const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
+  type: ['type', 'job_type'],
+  retry: ['retry_policy'],
+  overrides: ['params'],
+  params: ['params', 'param_overrides'],
 }
+
+/** Behind these the names are the caller's own. */
+const OWN_NAMES_BEHIND = ['params', 'overrides', 'defaultParams', 'paramOverrides']
 
 /** `dependsOn.0` becomes `depends_on.0`; what follows `params` are the caller's own names. */
-export function wirePath(path: string): string {
+export function wirePath(path: string, fields: ReadonlySet<string> = new Set()): string {
   const parts = path.split('.')
-  const own = parts.findIndex((part) => ['params', 'defaultParams', 'paramOverrides', 'overrides'].includes(part))
-  return parts.map((part, index) => (own !== -1 && index > own ? part : snakeCase(part))).join('.')
+  const own = parts.findIndex((part) => OWN_NAMES_BEHIND.includes(part))
+  const told = parts.map((part, index) => (own !== -1 && index > own ? part : wireName(part, fields)))
+  return (told[0] === 'target' ? told.slice(1) : told).join('.')
 }
 
-function snakeCaseKeys(details: PawlError['details']): Record<string, unknown> {
-  const shown = Object.entries(details).filter(([name]) => name !== 'path')
-  return Object.fromEntries(shown.map(([name, value]) => [snakeCase(name), value]))
+function wireName(part: string, fields: ReadonlySet<string>): string {
+  const names = OTHER_NAMES[part]
+  return names?.find((name) => fields.has(name)) ?? names?.[0] ?? snakeCase(part)
+}
+
+/** The names of a body's fields, and of those of its Jobs. */
+function fieldsOf(body: unknown): ReadonlySet<string> {
+  return new Set(Object.keys((body as { readonly shape?: object } | undefined)?.shape ?? {}))
+}
+
+/** Problem details have fields of these names already. */
+const RENAMED: Readonly<Record<string, string>> = { type: 'job_type', status: 'state', path: 'at' }
+
+/** Instants leave as everywhere in the API. */
+function wireDetails(details: PawlError['details']): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(details).map(([name, value]) => [
+      RENAMED[name] ?? snakeCase(name),
+      name.endsWith('At') && typeof value === 'number' ? wireInstant(value) : value,
+    ]),
+  )
 }
 
 function snakeCase(name: string): string {

@@ -27,7 +27,8 @@ export interface NodeControl {
   readonly lastRecovery: RecoveryStats | null
   start(): Promise<RecoveryStats>
   stop(timeoutMs: number): Promise<{ readonly stillRunning: readonly string[] }>
+  /** Something may have changed that the store gives no sign of, such as a limit. */
+  wake(): void
 }
 
-/** The key under which a scheduler hands out its door. Not part of the public API. */
-export const DOOR = Symbol('door')
+export { DOOR } from '../operations/door.ts'

@@ -1,5 +1,6 @@
 import type { Job } from '../domain/job.ts'
 import type { FailureReason, Progress } from '../domain/run.ts'
+import type { Why } from '../domain/why.ts'
 import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
 import type { ChainEnd, EnqueuedItem } from '../store/jobs.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -37,6 +38,8 @@ export interface JobHandle<Result = unknown> {
   /** Calls the listener with each progress that a body of the chain reports. Returns the way to stop it. */
   onProgress(listener: (progress: Progress) => void): () => void
   get(): Promise<Job>
+  /** Why this Job is not running, or where it runs, or how and why it ended: in words and codes. */
+  why(): Promise<Why>
   cancel(options?: CancelOptions): Promise<Cancellation>
 }
 
@@ -66,6 +69,10 @@ export class AcceptedJob implements JobHandle {
 
   get(): Promise<Job> {
     return this.#scheduler.getJob(this.jobId)
+  }
+
+  why(): Promise<Why> {
+    return this.#scheduler.why(this.jobId)
   }
 
   cancel(options?: CancelOptions): Promise<Cancellation> {

@@ -1,4 +1,6 @@
 import { PawlError } from '../domain/errors.ts'
+import { JOB_TYPE_PATTERN, type JobPolicy } from '../domain/job.ts'
+import { readRetryOptions } from '../domain/options.ts'
 import type { AcceptedType } from '../engine/enqueue.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
 import type { TypeDirectory } from '../operations/context.ts'
@@ -8,16 +10,29 @@ import type { MaintenanceStore } from '../store/maintenance.ts'
 /** What others made known of a type is asked for again after this long: they may have been deployed anew. */
 const LOOK_AGAIN_AFTER_MS = 5_000
 
+/** What Jobs of a type get that nobody has described. */
+const DEFAULT_POLICY: JobPolicy = { retry: readRetryOptions(), timeoutMs: null, resources: [] }
+
+/** So many types that nobody has described are remembered; more cost a look at the store each time. */
+const STRANGERS_MAX = 10_000
+
 /** The types this process handles, and those that others have made known on the store. A known type stays known. */
 export class KnownTypes implements TypeDirectory {
   readonly #store: Pick<MaintenanceStore, 'findTypes'>
   readonly #clock: Clock
   readonly #known = new Map<string, AcceptedType>()
+  readonly #acceptAny: boolean
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(store: Pick<MaintenanceStore, 'findTypes'>, handled: Iterable<RegisteredType>, clock: Clock) {
+  constructor(
+    store: Pick<MaintenanceStore, 'findTypes'>,
+    handled: Iterable<RegisteredType>,
+    clock: Clock,
+    { acceptAny = false }: { readonly acceptAny?: boolean } = {},
+  ) {
     this.#store = store
     this.#clock = clock
+    this.#acceptAny = acceptAny
     for (const handler of handled) this.#known.set(handler.type, { policy: handler.policy, handler })
   }
 
@@ -35,6 +50,7 @@ export class KnownTypes implements TypeDirectory {
     }
     const accepted = this.#known.get(type)
     if (accepted !== undefined) return accepted
+    if (this.#acceptAny && JOB_TYPE_PATTERN.test(type)) return this.#acceptStranger(type)
     const names = [...this.#known.keys()].sort()
     throw new PawlError(
       'unknown_type',
@@ -42,5 +58,12 @@ export class KnownTypes implements TypeDirectory {
         'Pass the type to openScheduler({ jobs }), or start a node that handles it once.',
       { path: 'type', details: { type } },
     )
+  }
+
+  /** Once a node registers the type, what it says of it is found at the next look. */
+  #acceptStranger(type: string): AcceptedType {
+    const stranger: AcceptedType = { policy: DEFAULT_POLICY, handler: null }
+    if (this.#known.size < STRANGERS_MAX) this.#known.set(type, stranger)
+    return stranger
   }
 }

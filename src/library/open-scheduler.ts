@@ -24,7 +24,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
       clock.now(),
     )
     const newId = createIdSource(clock, options.random)
-    const types = new KnownTypes(store, checked.types.values(), clock)
+    const types = new KnownTypes(store, checked.types.values(), clock, { acceptAny: checked.acceptAnyType })
     const { webhookGuard } = checked
     const scheduler = new Scheduler({ store, clock, newId, types, webhookGuard }, checked)
     if (checked.handleSignals) closeOnSignals(scheduler, checked.logger)

@@ -45,6 +45,11 @@ export interface SchedulerOptions {
   readonly clock?: Clock
   /** @default Math.random */
   readonly random?: Random
+  /**
+   * Accepts Jobs of types that nobody has registered yet; they get the default policy. For `pawl serve --accept-any-type`.
+   * @internal
+   */
+  readonly acceptAnyType?: boolean
 }
 
 const KNOWN = [
@@ -61,6 +66,7 @@ const KNOWN = [
   'logger',
   'clock',
   'random',
+  'acceptAnyType',
 ] as const
 
 export interface CheckedOptions {
@@ -75,6 +81,7 @@ export interface CheckedOptions {
   readonly logger: Logger
   readonly clock: Clock
   readonly random: Random
+  readonly acceptAnyType: boolean
 }
 
 export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions {
@@ -94,6 +101,7 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     logger: neverThrowing(readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger')),
     clock: readPort(options.clock ?? systemClock, ['now', 'after'], 'clock'),
     random: readPort(options.random ?? systemRandom, ['next'], 'random'),
+    acceptAnyType: readBoolean(options.acceptAnyType ?? false, 'acceptAnyType'),
   }
 }
 

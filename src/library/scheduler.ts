@@ -5,6 +5,7 @@ import type { Job } from '../domain/job.ts'
 import { LIMIT_MAX } from '../domain/limits.ts'
 import { invalid, readText, readWhole, readWord } from '../domain/options.ts'
 import type { Run } from '../domain/run.ts'
+import type { Why } from '../domain/why.ts'
 import { DirectExecutions } from '../engine/direct-execution.ts'
 import { EventFeed } from '../engine/event-feed.ts'
 import type { LateFinish } from '../engine/executor.ts'
@@ -16,14 +17,16 @@ import type { Cancellation, CancelOptions } from '../operations/cancel-job.ts'
 import { cancelJob } from '../operations/cancel-job.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { type DirectOptions, type DirectResult, runDirect } from '../operations/direct.ts'
+import { type EditOptions, editJob } from '../operations/edit-job.ts'
 import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
 import { enqueueJob, enqueueJobSync, enqueueJobs, prepare } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
 import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
-import { type Pruned, pruneHistory } from '../operations/prune-history.ts'
+import { type Pruned, type PruneOptions, pruneHistory } from '../operations/prune-history.ts'
 import * as history from '../operations/read-history.ts'
 import { listReservations } from '../operations/reservations.ts'
 import { type ManualRetry, type ManualRetryOptions, retryJob } from '../operations/retry-job.ts'
+import { explainJob } from '../operations/why.ts'
 import type { StoreSignal, Transition, TransitionKind } from '../store/events.ts'
 import type { EnqueuedItem, MoveTarget, NewJob } from '../store/jobs.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
@@ -289,6 +292,11 @@ export class Scheduler {
     return this.#call(() => reprioritiseJob(this.#context, jobId, priority))
   }
 
+  /** Changes the priority, the params or the instant of a QUEUED Job, all of it or nothing. Returns it as it is then. */
+  edit(jobId: string, options: EditOptions): Promise<Job> {
+    return this.#call(() => editJob(this.#context, jobId, options))
+  }
+
   /** Changes a limit for all nodes: `running`, `type:<name>` or `resource:<name>`. Null removes it. */
   setLimit(name: string, max: number | null): Promise<void> {
     return this.#call(async () => {
@@ -313,6 +321,11 @@ export class Scheduler {
   /** The Job's chain: all attempts, oldest first. */
   getChain(jobId: string): Promise<Chain> {
     return this.#call(() => history.getChain(this.#context, jobId))
+  }
+
+  /** Why the Job is not running, or where it runs, or how and why it ended: in words and codes. */
+  why(jobId: string): Promise<Why> {
+    return this.#call(() => explainJob(this.#context, jobId))
   }
 
   getRun(runId: string): Promise<Run> {
@@ -365,7 +378,7 @@ export class Scheduler {
   // Keeping
 
   /** Removes chains that settled at least this long ago, with their Runs and logs. Idempotency keys stay. */
-  prune(options: { readonly olderThanMs: number }): Promise<Pruned> {
+  prune(options: PruneOptions): Promise<Pruned> {
     return this.#call(() => pruneHistory(this.#context, options))
   }
 
@@ -416,6 +429,7 @@ export class Scheduler {
         },
         start: () => this.start(),
         stop: (timeoutMs) => this.stop(timeoutMs),
+        wake: () => this.#node.wake(),
       },
       atClose: (callback) => this.atClose(callback),
     }

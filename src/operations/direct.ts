@@ -28,7 +28,7 @@ export type DirectResult<Result = JsonValue> = {
   readonly finishedAt: number
 } & ({ readonly result: Result; readonly skipped: null } | { readonly result: null; readonly skipped: string })
 
-const WAIT_TIMEOUT_MAX_MS = 24 * 3_600_000
+export const WAIT_TIMEOUT_MAX_MS = 24 * 3_600_000
 
 /** Executes a type in the next free place, before the queue, and answers with its result. It makes no Job. */
 export async function runDirect(
@@ -39,17 +39,12 @@ export async function runDirect(
   options: DirectOptions = {},
 ): Promise<DirectResult> {
   const request = readDirectOptions(options)
-  const createdBy = options.createdBy === undefined ? {} : { createdBy: options.createdBy }
+  const askedBy = options.createdBy === undefined ? {} : { createdBy: options.createdBy }
   // A ticket is accepted as a Job would be: the same params, checked by the same schema, within the same limits.
-  const asked = readEnqueueOptions(type, params, createdBy, context.clock.now())
+  const asked = readEnqueueOptions(type, params, askedBy, context.clock.now())
   const job = await prepareJob(asked, await context.types.get(type), '')
-  const end = await directs.execute({
-    type,
-    params: job.params,
-    policy: job.policy,
-    createdBy: job.createdBy,
-    ...request,
-  })
+  const { policy, createdBy } = job
+  const end = await directs.execute({ type, params: job.params, policy, createdBy, ...request }, context)
   return resultOf(end, type, request.waitTimeoutMs)
 }
 

@@ -1,5 +1,6 @@
 import { readText } from '../domain/options.ts'
-import { mergeParams } from '../domain/template.ts'
+import { mergeParams, type Template } from '../domain/template.ts'
+import type { EnqueueRequest } from '../engine/enqueue.ts'
 import { usableTemplate } from '../engine/schedule-firing.ts'
 import type { EnqueuedItem } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
@@ -18,12 +19,22 @@ export async function enqueueFromTemplate(
   options?: EnqueueOptions,
 ): Promise<EnqueuedItem> {
   const template = await usableTemplate(context, readText(templateId, 'templateId'))
+  return enqueueJob(context, requestOf(template, overrides, options, context.clock.now()))
+}
+
+/** What a request that names a template asks for. */
+export function requestOf(
+  template: Template,
+  overrides: unknown,
+  options: EnqueueOptions | undefined,
+  now: number,
+): EnqueueRequest {
   const params = mergeParams(template.defaultParams, readJson(overrides, 'overrides'))
-  const request = readEnqueueOptions(template.type, params, options, context.clock.now())
-  return enqueueJob(context, {
+  const request = readEnqueueOptions(template.type, params, options, now)
+  return {
     ...request,
-    templateId,
+    templateId: template.templateId,
     retry: request.retry ?? template.retry ?? undefined,
     timeoutMs: request.timeoutMs === undefined ? template.timeoutMs : request.timeoutMs,
-  })
+  }
 }

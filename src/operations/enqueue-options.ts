@@ -60,13 +60,13 @@ const KNOWN = [
   'webhookUrl',
 ] as const
 
-const KEY_LENGTH_MAX = 512
-const NAME_LENGTH_MAX = 512
-const TAGS_MAX = 32
-const TAG_LENGTH_MAX = 128
-const TIMEOUT_MAX_MS = 30 * 24 * 3_600_000
+export const KEY_LENGTH_MAX = 512
+export const NAME_LENGTH_MAX = 512
+export const TAGS_MAX = 32
+export const TAG_LENGTH_MAX = 128
+export const TIMEOUT_MAX_MS = 30 * 24 * 3_600_000
 /** The last instant that a Date can hold. */
-const INSTANT_MAX = 8_640_000_000_000_000
+export const INSTANT_MAX = 8_640_000_000_000_000
 
 /** Checks the options of a request, so that nothing wrong reaches the store. */
 export function readEnqueueOptions(
@@ -127,10 +127,14 @@ function readRunAt({ runAt, delayMs }: EnqueueOptions, now: number): number | nu
     throw new PawlError('invalid_option', 'Expected `runAt` or `delayMs`, got both.', { path: 'delayMs' })
   }
   if (delayMs !== undefined) return now + readWhole(delayMs, 0, DELAY_MAX_MS, 'delayMs')
-  if (runAt === undefined) return null
-  const instant = runAt instanceof Date ? runAt.getTime() : runAt
-  if (Number.isInteger(instant) && instant >= 0 && instant <= INSTANT_MAX) return instant
-  throw invalid('runAt', 'a valid Date or epoch milliseconds', runAt)
+  return runAt === undefined ? null : readInstant(runAt, 'runAt')
+}
+
+/** A Date or epoch milliseconds, as epoch milliseconds. */
+export function readInstant(value: unknown, path: string): number {
+  const instant = value instanceof Date ? value.getTime() : value
+  if (typeof instant === 'number' && Number.isInteger(instant) && instant >= 0 && instant <= INSTANT_MAX) return instant
+  throw invalid(path, 'a valid Date or epoch milliseconds', value)
 }
 
 /** The longest timeout is bounded, because a body that may take for ever should say so with null. */

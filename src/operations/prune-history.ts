@@ -1,27 +1,37 @@
 import { rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { readWhole, refuseUnknownKeys } from '../domain/options.ts'
+import { invalid, readWhole, refuseUnknownKeys } from '../domain/options.ts'
 import type { OperationContext } from './context.ts'
 
 export interface PruneOptions {
   /** Only chains that settled at least this long ago. */
   readonly olderThanMs: number
+  /** Removes nothing, and says how much would be removed. @default false */
+  readonly dryRun?: boolean
 }
 
-/** How much was removed. */
+/** How much was removed, or would be. */
 export interface Pruned {
   readonly jobsRemoved: number
   /** Records of direct executions. */
   readonly reservationsRemoved: number
+  /** Entries of the audit log. */
+  readonly auditRemoved: number
 }
 
 const PAGE = 200
 
-/** Removes settled chains with their Runs, logs and log files, and the records of direct executions, page by page, so that work goes on meanwhile. */
+/**
+ * Removes settled chains with their Runs, logs and log files, the records of direct executions, and what the audit log says
+ * of that time, page by page, so that work goes on meanwhile.
+ */
 export async function pruneHistory(context: OperationContext, options: PruneOptions): Promise<Pruned> {
-  refuseUnknownKeys(options, ['olderThanMs'], '')
+  refuseUnknownKeys(options, ['olderThanMs', 'dryRun'], '')
   const olderThanMs = readWhole(options.olderThanMs, 0, Number.MAX_SAFE_INTEGER, 'olderThanMs')
+  const { dryRun = false } = options
+  if (typeof dryRun !== 'boolean') throw invalid('dryRun', 'true or false', dryRun)
   const endedBefore = context.clock.now() - olderThanMs
+  if (dryRun) return countPrunable(context, endedBefore)
   let jobsRemoved = 0
   let cursor: string | null = null
   do {
@@ -36,7 +46,34 @@ export async function pruneHistory(context: OperationContext, options: PruneOpti
     reservationsRemoved += page.removed
     cursor = page.nextCursor
   } while (cursor !== null)
-  return { jobsRemoved, reservationsRemoved }
+  return { jobsRemoved, reservationsRemoved, auditRemoved: await pruneAudit(context, endedBefore) }
+}
+
+async function countPrunable({ store }: OperationContext, endedBefore: number): Promise<Pruned> {
+  let jobsRemoved = 0
+  let cursor: string | null = null
+  do {
+    const page = await store.countPrunableChains({ endedBefore, limit: PAGE, cursor })
+    jobsRemoved += page.jobs
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  let reservationsRemoved = 0
+  do {
+    const page = await store.countPrunableReservations({ endedBefore, limit: PAGE, cursor })
+    reservationsRemoved += page.reservations
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  return { jobsRemoved, reservationsRemoved, auditRemoved: await store.countAudit(endedBefore) }
+}
+
+/** Until a page is not full: where pruning itself is noted, each page that removes something leaves one more entry. */
+async function pruneAudit({ store }: OperationContext, before: number): Promise<number> {
+  let removed = 0
+  for (;;) {
+    const page = await store.pruneAudit(before, PAGE)
+    removed += page
+    if (page < PAGE) return removed
+  }
 }
 
 /** Only inside the store's own folder: a path in a database is data, and data may be wrong. */

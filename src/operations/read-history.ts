@@ -49,31 +49,39 @@ export async function findRunOfJob(context: OperationContext, jobId: string): Pr
   return (await context.store.findRunOfJob(readText(jobId, 'jobId'))) ?? (await getJob(context, jobId), null)
 }
 
+const JOB_MARKS = ['type', 'tag', 'templateId', 'scheduleId', 'groupId'] as const
+
+/**
+ * Newest first; with the status QUEUED, in the order of the queue. A page of several filters looks at a bounded number of
+ * Jobs, so it may be short, even empty, though `nextCursor` says that more follow.
+ */
 export function listJobs(
   context: OperationContext,
   options: PageOptions & {
     readonly status?: JobStatus
     readonly type?: string
+    readonly tag?: string
     readonly templateId?: string
     readonly scheduleId?: string
     readonly groupId?: string
   } = {},
 ): Promise<Page<Job>> {
-  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'type', 'templateId', 'scheduleId', 'groupId'], '')
+  refuseUnknownKeys(options, ['limit', 'cursor', 'status', ...JOB_MARKS], '')
   if (options.status !== undefined) readWord(options.status, ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'], 'status')
-  for (const name of ['type', 'templateId', 'scheduleId', 'groupId'] as const) {
+  for (const name of JOB_MARKS) {
     if (options[name] !== undefined) readText(options[name], name)
   }
   return context.store.listJobs({ ...options, ...readPage(options) }, context.clock.now())
 }
 
+/** The latest start first; with a type, the newest Job first. Pages may be short, as those of Jobs. */
 export function listRuns(
   context: OperationContext,
-  options: PageOptions & { readonly status?: RunStatus; readonly jobId?: string } = {},
+  options: PageOptions & { readonly status?: RunStatus; readonly type?: string; readonly jobId?: string } = {},
 ): Promise<Page<Run>> {
-  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'jobId'], '')
+  refuseUnknownKeys(options, ['limit', 'cursor', 'status', 'type', 'jobId'], '')
   if (options.status !== undefined) readWord(options.status, ['COMPLETED', 'FAILED', 'SKIPPED'], 'status')
-  if (options.jobId !== undefined) readText(options.jobId, 'jobId')
+  for (const name of ['type', 'jobId'] as const) if (options[name] !== undefined) readText(options[name], name)
   return context.store.listRuns({ ...options, ...readPage(options) })
 }
 

@@ -1,4 +1,5 @@
-import { readWord, refuseUnknownKeys } from '../domain/options.ts'
+import { PawlError } from '../domain/errors.ts'
+import { readText, readWord, refuseUnknownKeys } from '../domain/options.ts'
 import type { Reservation, ReservationStatus } from '../domain/reservation.ts'
 import type { Page } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
@@ -13,4 +14,12 @@ export async function listReservations(
   const { status } = options
   if (status !== undefined) readWord(status, ['WAITING', 'RUNNING', 'RELEASED', 'EXPIRED'], 'status')
   return context.store.listReservations({ ...readPage(options), ...(status === undefined ? {} : { status }) })
+}
+
+export async function getReservation(context: OperationContext, reservationId: string): Promise<Reservation> {
+  const [reservation] = await context.store.findReservations([readText(reservationId, 'reservationId')])
+  if (reservation !== undefined) return reservation
+  throw new PawlError('not_found', `There is no reservation ${reservationId}. It never existed, or it was pruned.`, {
+    details: { reservationId },
+  })
 }

@@ -26,7 +26,7 @@ export interface TemplateChange extends Partial<TemplateOptions> {
 const TEMPLATE_KEYS = ['name', 'type', 'defaultParams', 'retry', 'timeoutMs', 'description'] as const
 
 const NAME_LENGTH_MAX = 512
-const DESCRIPTION_LENGTH_MAX = 4_096
+export const DESCRIPTION_LENGTH_MAX = 4_096
 
 /** What a template says about its Jobs. */
 type TemplateDefinition = Pick<Template, (typeof TEMPLATE_KEYS)[number]>

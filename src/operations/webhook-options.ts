@@ -26,7 +26,7 @@ export interface WebhookChange extends Partial<WebhookOptions> {
 
 const KEYS = ['url', 'events', 'jobTypes', 'name', 'enabled'] as const
 const NAME_LENGTH_MAX = 512
-const JOB_TYPES_MAX = 100
+export const JOB_TYPES_MAX = 100
 
 /** What a person says about a webhook. */
 export type WebhookDefinition = Pick<Webhook, (typeof KEYS)[number]>

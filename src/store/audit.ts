@@ -8,10 +8,13 @@ export interface AuditNote {
   readonly action: string
   /** What it was asked of: the id in the path. Null: it made something new. */
   readonly subject: string | null
-  /** The ids that it made. Asked for when the note is written, inside the transaction. */
+  /**
+   * The ids that were drawn for what it makes, the one it is about first. Asked for when the note is written, inside the
+   * transaction. Those that came to nothing (a Job whose idempotency key meant another one) are left out.
+   */
   readonly made: () => readonly string[]
-  /** JSON text with what else is worth knowing, or null. No secrets, and no params. */
-  readonly details: string | null
+  /** JSON text with what else is worth knowing, or null, given what was made. No secrets, and no params. */
+  readonly details: (made: readonly string[]) => string | null
   readonly at: number
 }
 
@@ -50,4 +53,7 @@ export interface AuditStore<Audited> {
 
   /** Removes entries older than this instant, at most `limit`. Returns how many were removed. */
   pruneAudit(before: number, limit: number): Promise<number>
+
+  /** How many entries are older than this instant. */
+  countAudit(before: number): Promise<number>
 }

@@ -47,6 +47,12 @@ export interface PrunePage {
   readonly nextCursor: string | null
 }
 
+/** What `pruneChains` would remove with the same request. */
+export interface PrunableChains {
+  readonly jobs: number
+  readonly nextCursor: string | null
+}
+
 export interface MaintenanceStore {
   /** Makes types known on this store; what is stored of them already is replaced. */
   registerTypes(types: readonly TypeRecord[], now: number): Promise<void>
@@ -79,6 +85,8 @@ export interface MaintenanceStore {
 
   /** Removes settled chains with all that belongs to them, page by page. Idempotency keys stay. */
   pruneChains(request: PruneRequest): Promise<PrunePage>
+  /** The same without removing anything, page by page. */
+  countPrunableChains(request: PruneRequest): Promise<PrunableChains>
   /** Removes event rows older than this instant, at most `limit`. The newest row stays. Returns how many were removed. */
   pruneEvents(before: number, limit: number): Promise<number>
 

@@ -118,4 +118,9 @@ export interface ReservationStore {
   pruneReservations(
     request: PruneReservationsRequest,
   ): Promise<{ readonly removed: number; readonly nextCursor: string | null }>
+
+  /** How many records `pruneReservations` would remove with the same request. */
+  countPrunableReservations(
+    request: PruneReservationsRequest,
+  ): Promise<{ readonly reservations: number; readonly nextCursor: string | null }>
 }

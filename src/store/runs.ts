@@ -26,6 +26,8 @@ export interface ClaimedJob {
   readonly params: string
   readonly policy: JobPolicy
   readonly counts: RetryCounts
+  /** When it was to start at the earliest. */
+  readonly runAt: number
   readonly startedAt: number
   readonly groupId: string | null
   readonly scheduleId: string | null
@@ -119,6 +121,7 @@ export interface CancelWish {
 
 export interface RunFilter {
   readonly jobId?: string
+  /** Lists Runs in the order of their Jobs, newest first. */
   readonly type?: string
   readonly status?: RunStatus
   readonly limit: number
@@ -166,7 +169,7 @@ export interface RunStore {
 
   findRunOfJob(jobId: string): Promise<Run | null>
 
-  /** Newest first. */
+  /** The latest start first; with a type, the newest Job first. */
   listRuns(filter: RunFilter): Promise<Page<Run>>
 
   /** Log lines of a Run in order, after the `after`-th (0: from the first). */

@@ -1,6 +1,6 @@
 import type { Standing } from '../domain/standing.ts'
 
-export type * from '../domain/standing.ts'
+export * from '../domain/standing.ts'
 
 export interface StandingStore {
   /**

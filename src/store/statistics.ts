@@ -1,23 +1,29 @@
-/** What came of Jobs. Counted in the transaction that ended them, so that nobody ever counts over history. */
+/**
+ * What came of Jobs. Counted in the transaction that ended them, so that nobody ever counts over history; what is pruned
+ * stays counted. Direct executions are no Jobs and never counted.
+ */
 export interface Counts {
-  /** Runs that have ended. */
+  /** Runs that have ended: the sum of the next three. */
   readonly executed: number
   readonly completed: number
   readonly failed: number
   readonly skipped: number
-  /** Jobs that became CANCELLED, before they ran or because their body was aborted. */
+  /**
+   * Jobs that became CANCELLED. Before they ran, they count only here. One whose body was aborted has a Run that FAILED, so
+   * it counts here and in `executed` and `failed`.
+   */
   readonly cancelled: number
 }
 
 /** What one node ended within one hour. */
 export interface HourOfNode extends Counts {
-  /** The first instant of the hour. */
+  /** The first instant of the hour. 0: all hours that were added up because they are long ago. */
   readonly hourAt: number
-  /** Null: nobody's in particular, or that of nodes whose hours have been added up. */
+  /** The node that ended them. Null: nobody's in particular, or those of all nodes, added up. */
   readonly nodeId: string | null
-  /** How long the bodies of those Runs took together. */
+  /** How long those Runs took together, from their start to their outcome. */
   readonly runMs: number
-  /** How long those Runs had been ready before they started, together. */
+  /** How long after the `runAt` of their Jobs those Runs started, together. */
   readonly waitMs: number
 }
 
@@ -25,10 +31,13 @@ export interface HourOfNode extends Counts {
 export interface QueueCounts {
   /** QUEUED Jobs; no more than `countMax` are counted. */
   readonly queued: number
-  /** Of them, those that nothing but limits and places keeps from starting. Counted up to the same number. */
+  /** Of them, those that nothing but limits, places and nodes keeps from starting. Counted up to the same number. */
   readonly ready: number
   readonly running: number
-  /** The instant since which the oldest ready Job at the head of its lane has waited, or null. */
+  /**
+   * Since when the oldest of those has been ready that would start next. Null: none is ready. A Job behind more urgent ones
+   * of its type may have waited longer: looking at each would cost as much as the queue is long.
+   */
   readonly oldestReadyAt: number | null
   /** Tickets of direct executions that wait, and those that execute. */
   readonly waitingTickets: number
@@ -36,13 +45,18 @@ export interface QueueCounts {
 }
 
 export interface StatisticsStore {
+  /** Everything that was ever counted. */
   readTotals(): Promise<Counts>
 
   /** Hours from `from` on, oldest first. */
   listHours(from: number, limit: number): Promise<readonly HourOfNode[]>
 
-  /** Adds up the hours of all nodes before this instant, so that their number does not grow for ever. */
-  foldHours(before: number): Promise<void>
+  /**
+   * Keeps the number of rows bounded, without changing any sum: adds up the nodes of each hour that began before
+   * `nodesBefore`, and all hours that began before `hoursBefore`.
+   */
+  foldHours(request: { readonly nodesBefore: number; readonly hoursBefore: number }): Promise<void>
 
-  countQueue(countMax: number): Promise<QueueCounts>
+  /** Looks at no more than `countMax` rows for each number. */
+  countQueue(countMax: number, now: number): Promise<QueueCounts>
 }

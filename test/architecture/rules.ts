@@ -25,7 +25,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   operations: { imports: ['domain', 'store', 'engine', 'platform'] },
   library: { imports: ['operations', 'engine', 'store', 'domain', 'platform'] },
   http: { imports: ['operations', 'platform', 'domain'], types: ['library', 'engine', 'store', 'client'] },
-  client: { imports: [], types: ['http', 'domain'] },
+  client: { imports: ['platform'], types: ['http', 'domain'] },
   cli: { imports: ['client', 'http', 'library', 'operations', 'stores/sqlite', 'platform', 'domain'], types: ['store'] },
   testing: { imports: ['library', 'engine', 'store', 'stores/sqlite', 'domain', 'platform'] },
 }

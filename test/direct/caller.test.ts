@@ -24,7 +24,7 @@ async function openBusyStage() {
   })
   const store = await sqlite(':memory:').open()
   const logger = listeningLogger()
-  const source = { open: async () => store }
+  const source = { ...sqlite(':memory:'), open: async () => store }
   const stage = await openTestScheduler({ store: source, jobs: [work], resources: { gpu: 1 }, concurrency: 2, logger })
   await stage.scheduler.enqueue(work, 'running')
   await stage.runUntilIdle()

@@ -1,69 +1,105 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, it } from 'vitest'
+import { call, type PawlProcess, startNode, startProgram } from '../cli/serve-process.ts'
 import { ROOT } from './markdown.ts'
+
+// `npm start` without the build. Every command that it prints is executed as it is printed.
 
 const folder = mkdtempSync(join(tmpdir(), 'pawl-demo-'))
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-function startDemo(name: string) {
-  const script = join(ROOT, 'demo', 'demo.mjs')
-  const child = spawn(process.execPath, [script, join(folder, name)], { stdio: ['ignore', 'pipe', 'pipe'] })
-  const ended = once(child, 'close') as Promise<[number | null]>
-  const lines = createInterface({ input: child.stdout })
-  return { child, lines, ended }
+async function startDemo(name: string): Promise<PawlProcess & { readonly url: string }> {
+  const demo = startNode(['demo/start.mjs', '--folder', join(folder, name)], ROOT, { PORT: '0' })
+  const [, url = ''] = await demo.prints(/^Pawl is ready at (\S+) /)
+  await demo.prints(/^What the webhook receives:$/)
+  return { ...demo, url }
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
+async function end(demo: PawlProcess): Promise<void> {
+  demo.kill('SIGINT')
+  expect(await demo.exited).toBe(0)
+}
+
+function commandsOf(demo: PawlProcess): string[] {
+  const lines = demo.stdout.filter((line) => line.startsWith('    ') && !line.startsWith('    #'))
+  return lines.map((line) => line.trim())
+}
+
+/** As a person would: in a shell, in the folder of the repository. */
+async function execute(command: string) {
+  const shell = startProgram('bash', ['-c', command], ROOT)
+  return { command, exit: await shell.exited, stdout: shell.stdout, stderr: shell.stderr }
+}
+
+function countsOf(url: string) {
+  const lists = ['job-templates', 'schedules', 'webhooks', 'job-groups', 'jobs?status=QUEUED']
+  return Promise.all(
+    lists.map(async (path) => {
+      const { body } = await call(url, 'GET', `/api/${path}`)
+      return (body['items'] as unknown[]).length
+    }),
+  )
 }
 
 describe('the demo', () => {
-  it('shows a whole life without a terminal, and ends by itself', { timeout: 60_000 }, async () => {
-    const { lines, ended } = startDemo('whole')
-    const said: string[] = []
-    lines.on('line', (line) => said.push(line))
-    expect(await ended).toEqual([0, null])
-    const text = said.join('\n')
-    // Plain lines: nothing that only a terminal understands.
-    expect(text).not.toContain('\x1b')
-    for (const sentence of [
-      '12 jobs accepted in one commit',
-      'feed news failed: 503 Service Unavailable. Attempt 2 in 1.5 s',
-      'translate to Esperanto failed: timeout after',
-      'payment DE-17 failed: There is no account DE-17. No retry',
-      'the worker is gone, in the middle of its job',
-      '1 job of the dead worker recovered',
-      'photos holiday failed: crash. Attempt 2 follows at once',
-      'story haiku was cancelled: the editor changed her mind',
-      'render the book completed',
-      'count-words completed',
-      '14 jobs accepted, 18 executions, 5 retries, 0 lost or left over.',
-    ]) {
-      expect(text).toContain(sentence)
+  it('proposes commands that work as printed', { timeout: 180_000 }, async () => {
+    const demo = await startDemo('commands')
+    const commands = commandsOf(demo)
+    const asked = commands
+      .filter((command) => command.startsWith('npx pawl why'))
+      .map((command) => command.split(' ')[3])
+    expect(asked).toHaveLength(2)
+    for (const jobId of asked) {
+      expect(await call(demo.url, 'GET', `/api/jobs/${jobId}`)).toMatchObject({ body: { status: 'QUEUED' } })
     }
+
+    const watching = commands.filter((command) => command.includes(' watch '))
+    expect(watching).toEqual([`npx pawl watch --server ${demo.url}`])
+    const watch = startProgram('bash', ['-c', String(watching[0])], ROOT)
+    const others = commands.filter((command) => !watching.includes(command))
+    expect(others.length).toBeGreaterThan(10)
+    for (const command of others) {
+      expect(await execute(command)).toMatchObject({ command, exit: 0 })
+    }
+
+    // Ctrl-C in a terminal reaches all of them. Pawl exits with 0; npx dies of the signal.
+    await watch.prints(/ job\.finished /)
+    process.kill(-Number(watch.child.pid), 'SIGINT')
+    expect([0, 'SIGINT']).toContain(await watch.exited)
+    await demo.prints(/^ {2}job\.settled: flaky "news feed" COMPLETED after 3 attempts$/)
+    await demo.prints(/^ {2}job\.settled: notify "newsletter" CANCELLED/)
+    await end(demo)
+    expect(demo.stderr.filter((line) => !line.startsWith('Stopping.'))).toEqual([])
   })
 
-  it('leaves no process behind when it is interrupted', async () => {
-    const { child, lines, ended } = startDemo('interrupted')
-    let worker = 0
-    for await (const line of lines) {
-      worker ||= Number(/worker (\d+)$/.exec(line)?.[1] ?? 0)
-      if (line.includes('story gothic: ')) break
-    }
-    expect(isAlive(worker)).toBe(true)
-    child.kill('SIGINT')
-    child.stdout.resume()
-    expect(await ended).toEqual([130, null])
-    await expect.poll(() => isAlive(worker), { timeout: 5_000 }).toBe(false)
+  it('can be started again and again: nothing piles up', { timeout: 60_000 }, async () => {
+    const first = await startDemo('again')
+    const before = await countsOf(first.url)
+    await end(first)
+    const second = await startDemo('again')
+    const after = await countsOf(second.url)
+    await end(second)
+    expect(before.slice(0, 4)).toEqual([1, 1, 1, 1])
+    expect(after.slice(0, 4)).toEqual(before.slice(0, 4))
+    expect(after[4]).toBeLessThanOrEqual(Number(before[4]) + 4)
+  })
+
+  it('says what to do when its port is taken', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const demo = startNode(['demo/start.mjs', '--folder', join(folder, 'taken'), '--port', String(port)], ROOT)
+    expect(await demo.exited).toBe(1)
+    other.close()
+    expect(demo.stdout).toEqual([])
+    expect(demo.stderr).toEqual([
+      `error: Port ${port} on 127.0.0.1 is in use already. Stop what listens there, or choose another port.`,
+      'Choose another port: PORT=4750 npm start, or npm start -- --port 4750',
+    ])
   })
 })

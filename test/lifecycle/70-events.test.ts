@@ -12,6 +12,7 @@ const KINDS: readonly TransitionKind[] = [
   'job.cancelled',
   'job.cancel-requested',
   'job.moved',
+  'job.edited',
   'run.progress',
   'run.released',
 ]
@@ -93,6 +94,7 @@ describe('events', () => {
     const waiting = await scheduler.enqueue(slow, null)
     await scheduler.move(waiting.jobId, { to: 'front' })
     await scheduler.reprioritise(waiting.jobId, 3)
+    await scheduler.edit(waiting.jobId, { runAt: stage.clock.now() + 60_000 })
     await waiting.cancel()
     await running.cancel()
     await stage.advance('4s')
@@ -106,13 +108,14 @@ describe('events', () => {
       ['job.queued', 'waiting'],
       ['job.moved', 'waiting'],
       ['job.moved', 'waiting'],
+      ['job.edited', 'waiting'],
       ['job.cancelled', 'waiting'],
       ['job.cancel-requested', 'running'],
       ['job.finished', 'running'],
       ['run.released', 'running'],
     ])
     expect(heard[2]).toMatchObject({ progress: 0.5, message: 'half' })
-    expect(heard[8]).toMatchObject({ outcome: 'FAILED', reason: 'timeout' })
+    expect(heard[9]).toMatchObject({ outcome: 'FAILED', reason: 'timeout' })
   })
 
   test('tell of an aborted Job as cancelled, and of a manual retry as queued', async () => {
@@ -208,7 +211,7 @@ describe('events', () => {
   test('that are read later still tell of the Job they were about, also after it was pruned', async () => {
     const store = await sqlite(':memory:').open()
     const quick = defineJob({ type: 'quick', run: () => null })
-    await using stage = await openTestScheduler({ store: { open: async () => store }, jobs: [quick] })
+    await using stage = await openTestScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, jobs: [quick] })
     const first = await stage.scheduler.enqueue(quick, null)
     await stage.runUntilIdle()
     await stage.advance('1m')

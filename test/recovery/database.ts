@@ -103,6 +103,23 @@ export function isSound(file: string): void {
       join pawl_direct_occupancies using (reservation_seq) where status = 'WAITING' or started_at is null`,
     'a body of a direct execution on a node that has left': `select d.reservation_seq from pawl_direct_occupancies d
       join pawl_nodes n using (node_seq) where n.ended_at is not null`,
+    'statistics that differ from what ended': `select 1 from (
+        select total(executed) as executed, total(completed) as completed, total(failed) as failed,
+          total(skipped) as skipped, total(cancelled) as cancelled
+        from pawl_statistics
+      )
+      where not exists (select 1 from pawl_counters where name = 'last_pruned_job')
+        and (executed, completed, failed, skipped, cancelled) is not (
+          (select count(*) from pawl_runs where status is not null),
+          (select count(*) from pawl_runs where status = 'COMPLETED'),
+          (select count(*) from pawl_runs where status = 'FAILED'),
+          (select count(*) from pawl_runs where status = 'SKIPPED'),
+          (select count(*) from pawl_jobs where cancelled_at is not null)
+        )`,
+    'tags that differ from those of the Jobs': `select j.seq, t.value from pawl_jobs j, json_each(j.tags) t
+      where (t.value, j.seq) not in (select tag, seq from pawl_job_tags)
+      union all
+      select seq, tag from pawl_job_tags where seq not in (select seq from pawl_jobs where tags is not null)`,
     'a broken reference': 'pragma foreign_key_check',
   }
   const found = Object.entries(contradictions).filter(([, sql]) => select(file, sql).length > 0)

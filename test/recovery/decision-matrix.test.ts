@@ -90,6 +90,7 @@ test.for([
   await scene.enqueue(['a'])
   await scene.crashAfterClaiming(1)
   damage(scene.file, `update pawl_runs set ${set}, finished_at = started_at + 3000`)
+  damage(scene.file, `insert into pawl_statistics (hour_at, node_seq, executed, ${outcome}) values (0, 0, 1, 1)`)
   const { jobs, runs } = await scene.read()
   moveOn(scene)
   expect(await scene.recoverTwice()).toEqual(NOTHING_RECOVERED)

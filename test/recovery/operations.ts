@@ -15,6 +15,7 @@ import {
   SECOND,
 } from '../../src/store/conformance/fixtures.ts'
 import { directOperations } from './direct-operations.ts'
+import { doorOperations } from './door-operations.ts'
 
 /** Something that a store does in one transaction. */
 export interface Operation {
@@ -54,6 +55,7 @@ export class Stage {
 
 export const operations: readonly Operation[] = [
   ...directOperations,
+  ...doorOperations,
   {
     name: 'enqueue',
     prepare: async ({ store }) => {
@@ -79,7 +81,7 @@ export const operations: readonly Operation[] = [
   {
     name: 'finish with a retry',
     prepare: async (stage) => {
-      const job = await stage.start(newJob({ businessKey: 'b' }))
+      const job = await stage.start(newJob({ businessKey: 'b', tags: ['red', 'blue'] }))
       const ending = endOf(job, { outcome: failed(), retry: newRetry(), report })
       return () => stage.finish(ending)
     },
@@ -106,6 +108,14 @@ export const operations: readonly Operation[] = [
     prepare: async (stage) => {
       const job = await stage.start()
       const ending = endOf(job, { outcome: failed('timeout'), retry: newRetry(), body: 'executing' })
+      return () => stage.finish(ending)
+    },
+  },
+  {
+    name: 'finish of an aborted body',
+    prepare: async (stage) => {
+      const job = await stage.start(newJob({ businessKey: 'b' }))
+      const ending = endOf(job, { outcome: failed('cancelled'), report })
       return () => stage.finish(ending)
     },
   },
@@ -164,7 +174,7 @@ export const operations: readonly Operation[] = [
   {
     name: 'manual retry',
     prepare: async (stage) => {
-      const job = await stage.start(newJob({ businessKey: 'b' }))
+      const job = await stage.start(newJob({ businessKey: 'b', tags: ['red'] }))
       await stage.finish(endOf(job, { outcome: failed() }))
       const request = { by: { runId: job.claim.runId }, newJobId: newId(), priority: null, now: NOW }
       return () => stage.store.retryByHand(request)
@@ -182,12 +192,20 @@ export const operations: readonly Operation[] = [
   {
     name: 'prune',
     prepare: async (stage) => {
-      const job = await stage.start(newJob({ idempotency: { key: 'i', fingerprint: 'f' } }))
+      const job = await stage.start(newJob({ idempotency: { key: 'i', fingerprint: 'f' }, tags: ['red'] }))
       await stage.finish(endOf(job, { outcome: failed(), retry: newRetry(), report }))
       const [retry] = await stage.claim(1, NOW + SECOND)
       expect.assert(retry !== undefined)
       await stage.finish(endOf(retry), endOf(await stage.start()))
       return () => stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
+    },
+  },
+  {
+    name: 'adding up the hours of the statistics',
+    prepare: async (stage) => {
+      await stage.finish(endOf(await stage.start()))
+      await stage.finish(endOf(await stage.start(), { finishedAt: NOW + 2 * HOUR }))
+      return () => stage.store.foldHours({ nodesBefore: NOW + 9 * HOUR, hoursBefore: NOW + 9 * HOUR })
     },
   },
   {

@@ -42,6 +42,7 @@ describe('a fresh file', () => {
       expect(handle.prepare('select version, name from pawl_migrations').all()).toEqual([
         { version: 1, name: 'kernel' },
         { version: 2, name: 'triggers-and-composition' },
+        { version: 3, name: 'doors' },
       ])
       expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
       expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])

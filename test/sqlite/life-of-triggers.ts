@@ -30,6 +30,7 @@ export async function liveWithTriggers(stage: TestScheduler, store: Store, clock
     await useDependencies(stage, store)
     await useGroups(stage, store, clock)
     await runDirectly(stage, store, clock)
+    await askWhy(stage)
     await tellTheWorld(stage, store, clock, receiver.url)
   } finally {
     receiver.server.close()
@@ -185,8 +186,43 @@ async function runDirectly(stage: TestScheduler, store: Store, clock: SettableCl
   await stage.advance('30s')
   await Promise.all([running, waiting, impatient])
   await stage.advance('2m')
+  await store.countPrunableReservations({ endedBefore: clock.now() - 1, limit: 2, cursor: null })
   const { nextCursor } = await store.pruneReservations({ endedBefore: clock.now() - 1, limit: 2, cursor: null })
   await store.pruneReservations({ endedBefore: clock.now() - 1, limit: 2, cursor: nextCursor })
+}
+
+/** Jobs in every state are asked why: while they wait for limits, tickets, parents, predecessors and groups, and when they ended. */
+async function askWhy(stage: TestScheduler): Promise<void> {
+  const { scheduler } = stage
+  const why = async (...jobs: readonly ({ readonly jobId: string } | undefined)[]) => {
+    for (const job of jobs) await scheduler.why(job?.jobId ?? '')
+  }
+  const slow = await scheduler.enqueueMany(Array.from({ length: 20 }, () => ({ type: 'slow', params: null })))
+  await stage.runUntilIdle()
+  const direct = scheduler.runDirect('slow', null)
+  await stage.runUntilIdle()
+  await why(...slow)
+  await scheduler.setLimit('type:slow', null)
+  await stage.advance('10s')
+  await direct
+
+  const lingering = await scheduler.enqueue('lingering', null)
+  await stage.advance('2s')
+  await why(...(await scheduler.getChain(lingering.jobId)).items)
+  await stage.advance('2m')
+
+  const parent = await scheduler.enqueue('failing', null, { retry: { maxRetries: 0 } })
+  const child = await scheduler.enqueue('quick', null, { dependsOn: [parent.jobId], onParentFailure: 'wait' })
+  const grandchild = await scheduler.enqueue('quick', null, { dependsOn: [child.jobId] })
+  const sister = await scheduler.enqueue('quick', null, { dependsOn: [parent.jobId] })
+  await stage.runUntilIdle()
+  await why(parent, child, grandchild, sister)
+  const members = Array.from({ length: 3 }, () => ({ type: 'slow', params: null }))
+  const group = await scheduler.groups.create({ mode: 'sequential', jobs: members })
+  await stage.runUntilIdle()
+  await why(...group.jobs)
+  await stage.advance('30s')
+  await why(...group.jobs)
 }
 
 /** Tickets of a node that is gone, and bodies that it left. */

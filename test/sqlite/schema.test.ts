@@ -87,6 +87,18 @@ describe('the document', () => {
     expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(inDatabase))
   })
 
+  test('names every index with its columns, and nothing else', () => {
+    const [, section = ''] = document.split('### Indexes')
+    const documented = [...section.matchAll(/^\| `(\w+)` +\| `([^`]+)`/gm)].map(([, name, columns]) => [name, columns])
+    const inDatabase = all("select name, sql from sqlite_schema where type = 'index' and sql is not null").map(
+      (row) => {
+        const [, columns] = /on \w+ \(([^)]*)\)/.exec(String(row['sql'])) ?? []
+        return [row['name'], columns]
+      },
+    )
+    expect(Object.fromEntries(documented)).toEqual(Object.fromEntries(inDatabase))
+  })
+
   const queries = [...document.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql.trim())
 
   test('has queries to start from', () => expect(queries.length).toBeGreaterThan(5))
@@ -170,6 +182,14 @@ describe('the views', () => {
   test('show nodes and how many bodies they execute', () => {
     expect(all('select * from pawl_nodes_readable')).toMatchObject([
       { name: 'the node', pid: process.pid, concurrency: 4, bodies: 1, ended_at: null },
+    ])
+  })
+
+  test('show what ended in each hour', () => {
+    const ended = { completed: 1, failed: 2, skipped: 0, run_ms: 0, wait_ms: 0 }
+    expect(all('select * from pawl_statistics_readable order by node')).toMatchObject([
+      { hour: '2026-03-01T09:00:00Z', node: null, executed: 0, cancelled: 1 },
+      { hour: '2026-03-01T09:00:00Z', node: 'the node', executed: 3, cancelled: 0, ...ended },
     ])
   })
 

@@ -8,6 +8,7 @@ import { kernel } from '../../src/stores/sqlite/migrations/0001-kernel.ts'
 import { type Handle, newDatabasePath, withHandle } from './stage.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
+const HOUR_MS = 3_600_000
 const policy = JSON.stringify({
   retry: { maxRetries: 3, maxCrashRetries: 3, backoff: { kind: 'none' } },
   timeoutMs: null,
@@ -76,7 +77,40 @@ test('a database of version 1 is upgraded when it is opened; its history stays, 
     expect(handle.prepare('select version from pawl_migrations order by version').all()).toEqual([
       { version: 1 },
       { version: 2 },
+      { version: 3 },
     ])
     expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
   })
+})
+
+/** What version 1 and 2 made: a Job with tags that failed and was retried, and one that was cancelled. */
+function makeHistory(handle: Handle): void {
+  makeVersion1(handle)
+  handle.exec(`update pawl_jobs set tags = '["red","blue","red"]' where job_id = 'ended'`)
+  handle.exec(
+    `update pawl_runs set status = 'FAILED', started_at = ${NOW + 5}, finished_at = ${NOW + 12} where seq = 1`,
+  )
+  handle.exec(`update pawl_jobs set cancelled_at = ${NOW + HOUR_MS}, tags = '["red"]' where job_id = 'delayed'`)
+  handle.exec('delete from pawl_queue where seq = 3')
+}
+
+test('what an earlier version wrote is found by tag and type, and counted', async () => {
+  const path = newDatabasePath()
+  withHandle(path, makeHistory)
+  const store = await sqlite(path).open()
+  const jobs = async (filter: object) => {
+    const { items } = await store.listJobs({ ...filter, limit: 10 }, NOW)
+    return items.map(({ jobId }) => jobId)
+  }
+  expect(await jobs({ tag: 'red' })).toEqual(['delayed', 'ended'])
+  expect(await jobs({ tag: 'blue' })).toEqual(['ended'])
+  expect(await jobs({ type: 'story' })).toEqual(['delayed', 'waiting', 'ended'])
+  expect(await jobs({ type: 'story', status: 'QUEUED' })).toEqual(['waiting'])
+  expect((await store.listRuns({ status: 'FAILED', limit: 10 })).items).toMatchObject([{ runId: 'r1' }])
+  expect(await store.readTotals()).toEqual({ executed: 1, completed: 0, failed: 1, skipped: 0, cancelled: 1 })
+  expect(await store.listHours(0, 10)).toMatchObject([
+    { hourAt: NOW, nodeId: null, executed: 1, failed: 1, cancelled: 0, runMs: 7, waitMs: 5 },
+    { hourAt: NOW + HOUR_MS, nodeId: null, executed: 0, cancelled: 1, runMs: 0, waitMs: 0 },
+  ])
+  await store.close()
 })

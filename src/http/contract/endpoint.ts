@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly role: Role
   /** What the audit log calls it, such as `job.cancel`. Null: it changes nothing. */
   readonly action: string | null
+  /** Fields of the body that the audit log keeps with it. No secrets, and nothing large. */
+  readonly auditedFields?: readonly string[]
   /** Under which heading the OpenAPI document lists it. */
   readonly tag: string
   readonly summary: string

@@ -1,4 +1,24 @@
+import * as direct from './direct.ts'
+import * as groups from './job-groups.ts'
+import * as runs from './job-runs.ts'
+import * as templates from './job-templates.ts'
 import * as jobs from './jobs.ts'
+import * as keys from './keys.ts'
+import * as scheduler from './scheduler.ts'
+import * as schedules from './schedules.ts'
+import * as store from './store.ts'
+import * as webhooks from './webhooks.ts'
 
 /** Everything that the API can be asked. */
-export const endpoints = { ...jobs }
+export const endpoints = {
+  ...jobs,
+  ...runs,
+  ...templates,
+  ...schedules,
+  ...groups,
+  ...direct,
+  ...webhooks,
+  ...scheduler,
+  ...store,
+  ...keys,
+}

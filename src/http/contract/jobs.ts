@@ -1,112 +1,22 @@
 import { z } from 'zod'
+import { WHY_CODES } from '../../domain/why.ts'
 import { BULK_BODY_MAX_BYTES, endpoint } from './endpoint.ts'
+import { changes, id, instant, json, NOTHING_CHANGES, pageOf, pageQuery, pathId, priority } from './fields.ts'
 import {
-  id,
-  instant,
-  instantOut,
-  jobType,
-  json,
-  jsonOut,
-  pageOf,
-  pageQuery,
-  priority,
-  retryPolicy,
-  retryPolicyOut,
-} from './fields.ts'
+  cancelMode,
+  ENQUEUE_PROBLEMS,
+  job,
+  jobStatus,
+  LIST_PROBLEMS,
+  listedJob,
+  newJob,
+  prunedJob,
+  runStatus,
+} from './job.ts'
+import { RETRY_PROBLEMS, retryBody } from './retry.ts'
+import { logLine, logQuery, run } from './run.ts'
 
-export const jobStatus = z.enum(['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'])
-export const runStatus = z.enum(['COMPLETED', 'FAILED', 'SKIPPED'])
-
-export const job = z
-  .object({
-    job_id: z.string(),
-    job_type: z.string(),
-    name: z.string().nullable(),
-    status: jobStatus,
-    hold: z.enum(['delayed', 'dependencies', 'group', 'predecessor', 'paused', 'signal']).nullable(),
-    outcome: runStatus.nullable(),
-    params: jsonOut,
-    priority: z.int(),
-    position: z.int(),
-    attempt: z.int(),
-    chain_id: z.string(),
-    retry_of: z.string().nullable(),
-    error_retries: z.int(),
-    crash_retries: z.int(),
-    template_id: z.string().nullable(),
-    schedule_id: z.string().nullable(),
-    slot_at: instantOut.nullable(),
-    group_id: z.string().nullable(),
-    depends_on: z.array(z.string()).readonly(),
-    business_key: z.string().nullable(),
-    idempotency_key: z.string().nullable(),
-    timeout_ms: z.int().nullable(),
-    retry_policy: retryPolicyOut,
-    resources: z.array(z.string()).readonly(),
-    tags: z.array(z.string()).readonly(),
-    created_by: z.string().nullable(),
-    created_at: instantOut,
-    queued_at: instantOut,
-    run_at: instantOut,
-    started_at: instantOut.nullable(),
-    finished_at: instantOut.nullable(),
-    cancel_requested_at: instantOut.nullable(),
-    cancel_reason: z.string().nullable(),
-  })
-  .meta({ id: 'Job' })
-
-/** The Job of an idempotency key whose history was removed since. */
-export const prunedJob = z.object({ job_id: z.string(), pruned: z.literal(true) }).meta({ id: 'PrunedJob' })
-
-export const newJobFields = {
-  type: jobType.optional(),
-  template_id: id.optional(),
-  params: json.optional(),
-  name: z.string().optional(),
-  priority: priority.optional(),
-  run_at: instant.optional(),
-  depends_on: z.array(z.string()).max(1_000).optional(),
-  on_parent_failure: z.enum(['cancel', 'run', 'wait']).optional(),
-  idempotency_key: z.string().optional(),
-  business_key: z.string().optional(),
-  tags: z.array(z.string()).max(32).optional(),
-  timeout_ms: z.int().min(1).nullable().optional(),
-  retry_policy: retryPolicy.optional(),
-  webhook_url: z.string().optional(),
-}
-
-/** Exactly one of the two says what to execute. */
-export function hasOneSource(body: { type?: string | undefined; template_id?: string | undefined }): boolean {
-  return (body.type === undefined) !== (body.template_id === undefined)
-}
-
-export const ONE_SOURCE = { path: ['type'], error: 'Expected either `type` or `template_id`.' }
-
-export const newJob = z
-  .strictObject(newJobFields)
-  .refine(hasOneSource, ONE_SOURCE)
-  .meta({ id: 'NewJob', examples: [{ type: 'story', params: { genre: 'gothic' }, priority: 5 }] })
-
-/** One Job of a list. Others of the list may depend on it as `#` and its `ref`. */
-export const listedJob = z
-  .strictObject({ ...newJobFields, ref: z.string().min(1).max(512).optional() })
-  .refine(hasOneSource, ONE_SOURCE)
-  .meta({ id: 'ListedJob' })
-
-const jobPath = z.object({ job_id: id })
-
-const ENQUEUE_PROBLEMS = [
-  'invalid_option',
-  'invalid_params',
-  'params_too_large',
-  'unknown_type',
-  'template_not_found',
-  'template_archived',
-  'parent_not_found',
-  'idempotency_key_reused',
-  'business_key_taken',
-  'webhook_url_refused',
-] as const
+const jobPath = z.object({ job_id: pathId })
 
 export const enqueueJob = endpoint({
   method: 'POST',
@@ -118,6 +28,7 @@ export const enqueueJob = endpoint({
   body: newJob,
   responses: { 201: job, 200: z.union([job, prunedJob]) },
   problems: ENQUEUE_PROBLEMS,
+  isVersioned: true,
 })
 
 export const enqueueJobs = endpoint({
@@ -126,7 +37,7 @@ export const enqueueJobs = endpoint({
   role: 'operator',
   action: 'job.enqueue-many',
   tag: 'Jobs',
-  summary: 'Accept up to 10,000 Jobs, all or none.',
+  summary: 'Accept up to 10,000 Jobs, all or none. Answers in the given order.',
   body: z.strictObject({ jobs: z.array(listedJob).min(1).max(10_000) }).meta({
     examples: [
       {
@@ -139,7 +50,7 @@ export const enqueueJobs = endpoint({
   }),
   bodyMaxBytes: BULK_BODY_MAX_BYTES,
   responses: { 201: z.object({ items: z.array(z.union([job, prunedJob])) }) },
-  problems: [...ENQUEUE_PROBLEMS, 'dependency_cycle'],
+  problems: LIST_PROBLEMS,
 })
 
 export const listJobs = endpoint({
@@ -152,14 +63,14 @@ export const listJobs = endpoint({
   query: z.strictObject({
     ...pageQuery,
     status: jobStatus.optional(),
-    type: z.string().min(1).max(128).optional(),
-    tag: z.string().min(1).max(128).optional(),
+    type: id.optional(),
+    tag: id.optional(),
     template_id: id.optional(),
     schedule_id: id.optional(),
     group_id: id.optional(),
   }),
   responses: { 200: pageOf(job) },
-  problems: ['invalid_option'],
+  problems: [],
 })
 
 export const getJob = endpoint({
@@ -173,4 +84,162 @@ export const getJob = endpoint({
   responses: { 200: job },
   problems: ['job_not_found'],
   isVersioned: true,
+})
+
+export const editJob = endpoint({
+  method: 'PATCH',
+  path: '/api/jobs/{job_id}',
+  role: 'operator',
+  action: 'job.edit',
+  tag: 'Jobs',
+  summary: 'Change a QUEUED Job. A new priority puts it last there; `run_at: null` lets it start as soon as it can.',
+  params: jobPath,
+  body: z
+    .strictObject({
+      priority: priority.optional(),
+      params: json.optional(),
+      run_at: instant.nullable().optional(),
+    })
+    .refine(changes, NOTHING_CHANGES)
+    .meta({ examples: [{ priority: 10 }] }),
+  responses: { 200: job },
+  problems: ['job_not_found', 'job_not_queued', 'invalid_params', 'params_too_large', 'unserialisable_params'],
+  isVersioned: true,
+})
+
+export const moveJob = endpoint({
+  method: 'POST',
+  path: '/api/jobs/{job_id}/move',
+  role: 'operator',
+  action: 'job.move',
+  auditedFields: ['to', 'before', 'after'],
+  tag: 'Jobs',
+  summary: 'Move a QUEUED Job to the front or the back of its priority, or next to another one.',
+  params: jobPath,
+  body: z
+    .strictObject({ to: z.enum(['front', 'back']).optional(), before: id.optional(), after: id.optional() })
+    .refine((body) => [body.to, body.before, body.after].filter((target) => target !== undefined).length === 1, {
+      error: 'Expected exactly one of `to`, `before` and `after`.',
+    })
+    .meta({ examples: [{ to: 'front' }] }),
+  responses: { 200: job },
+  problems: ['job_not_found', 'job_not_queued'],
+  isVersioned: true,
+})
+
+export const cancelJob = endpoint({
+  method: 'POST',
+  path: '/api/jobs/{job_id}/cancel',
+  role: 'operator',
+  action: 'job.cancel',
+  auditedFields: ['mode', 'reason'],
+  tag: 'Jobs',
+  summary: 'Cancel the live Job of a chain. 202: its body executes, and the wish is carried out where it does.',
+  params: jobPath,
+  body: z
+    .strictObject({ mode: cancelMode.optional(), reason: z.string().min(1).max(8_192).optional() })
+    .meta({ examples: [{ mode: 'abort' }] }),
+  isBodyOptional: true,
+  responses: { 200: job, 202: job },
+  problems: ['job_not_found', 'job_ended'],
+})
+
+export const removeJob = endpoint({
+  method: 'DELETE',
+  path: '/api/jobs/{job_id}',
+  role: 'operator',
+  action: 'job.cancel',
+  tag: 'Jobs',
+  summary: 'Cancel a Job that has not started. Its history stays.',
+  params: jobPath,
+  responses: { 200: job },
+  problems: ['job_not_found', 'job_not_queued', 'job_ended'],
+})
+
+export const retryJob = endpoint({
+  method: 'POST',
+  path: '/api/jobs/{job_id}/retry',
+  role: 'operator',
+  action: 'job.retry',
+  auditedFields: ['priority', 'dependents'],
+  tag: 'Jobs',
+  summary: 'Try a failed or cancelled chain again. 200: its automatic retry was waiting, and is due now.',
+  params: jobPath,
+  body: retryBody,
+  isBodyOptional: true,
+  responses: { 201: job, 200: job },
+  problems: ['job_not_found', ...RETRY_PROBLEMS],
+})
+
+export const listRunsOfJob = endpoint({
+  method: 'GET',
+  path: '/api/jobs/{job_id}/runs',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary: "A Job's Run: none or one. Those of its retries are theirs.",
+  params: jobPath,
+  responses: { 200: pageOf(run) },
+  problems: ['job_not_found'],
+})
+
+export const getChain = endpoint({
+  method: 'GET',
+  path: '/api/jobs/{job_id}/chain',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary: 'The Job and all its retries, oldest first.',
+  params: jobPath,
+  responses: {
+    200: z
+      .object({
+        chain_id: z.string(),
+        settled: z.boolean(),
+        outcome: z.enum([...runStatus.options, 'CANCELLED']).nullable(),
+        items: z.array(job),
+      })
+      .meta({ id: 'Chain' }),
+  },
+  problems: ['job_not_found'],
+})
+
+const whyReason = z
+  .looseObject({ code: z.enum(WHY_CODES), message: z.string() })
+  .meta({ id: 'WhyReason', examples: [{ code: 'ready', message: 'Nothing keeps it from starting.' }] })
+
+export const explainJob = endpoint({
+  method: 'GET',
+  path: '/api/jobs/{job_id}/why',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary: 'Why a Job is not running, where it runs, or how and why it ended.',
+  params: jobPath,
+  responses: {
+    200: z
+      .object({
+        job_id: z.string(),
+        state: jobStatus,
+        summary: z.string(),
+        reasons: z.array(whyReason),
+        queue_rank: z.int().nullable(),
+        queue_rank_text: z.string().nullable(),
+      })
+      .meta({ id: 'Why' }),
+  },
+  problems: ['job_not_found'],
+})
+
+export const readJobLogs = endpoint({
+  method: 'GET',
+  path: '/api/jobs/{job_id}/logs',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary: "What the handler logged in the Job's Run, in order.",
+  params: jobPath,
+  query: logQuery,
+  responses: { 200: pageOf(logLine) },
+  problems: ['job_not_found'],
 })

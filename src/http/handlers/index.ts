@@ -1,4 +1,25 @@
+import { directRoutes } from './direct.ts'
 import type { Route } from './handler.ts'
+import { groupRoutes } from './job-groups.ts'
+import { runRoutes } from './job-runs.ts'
+import { templateRoutes } from './job-templates.ts'
 import { jobRoutes } from './jobs.ts'
+import { keyRoutes } from './keys.ts'
+import { schedulerRoutes } from './scheduler.ts'
+import { scheduleRoutes } from './schedules.ts'
+import { storeRoutes } from './store.ts'
+import { webhookRoutes } from './webhooks.ts'
 
-export const routes: readonly Route[] = [...jobRoutes]
+/** Everything that the API can be asked, with what answers it. */
+export const routes: readonly Route[] = [
+  ...jobRoutes,
+  ...runRoutes,
+  ...templateRoutes,
+  ...scheduleRoutes,
+  ...groupRoutes,
+  ...directRoutes,
+  ...webhookRoutes,
+  ...schedulerRoutes,
+  ...storeRoutes,
+  ...keyRoutes,
+]

@@ -1,37 +1,49 @@
 import type { z } from 'zod'
 import type { RetryOptions } from '../../domain/options.ts'
 import type { EnqueueOptions } from '../../operations/enqueue-options.ts'
+import type { ListedItem } from '../../operations/listed-requests.ts'
 import type { retryPolicy } from '../contract/fields.ts'
-import type { newJob } from '../contract/jobs.ts'
+import type { listedJob, newJob } from '../contract/job.ts'
+import { dateOf, given } from './given.ts'
 
 type Given<Schema extends z.ZodType> = z.output<Schema>
 
-/** What the API calls a Job's options, in the words of the operations. What is absent stays absent. */
-export function toEnqueueOptions(body: Given<typeof newJob>, createdBy: string | null): EnqueueOptions {
+/** What the API calls a Job's options, in the words of the operations. */
+export function toEnqueueOptions(body: Given<typeof newJob>, createdBy: string): EnqueueOptions {
+  return given({
+    name: body.name,
+    priority: body.priority,
+    runAt: dateOf(body.run_at),
+    dependsOn: body.depends_on,
+    onParentFailure: body.on_parent_failure,
+    idempotencyKey: body.idempotency_key,
+    businessKey: body.business_key,
+    tags: body.tags,
+    timeoutMs: body.timeout_ms,
+    retry: body.retry_policy === undefined ? undefined : toRetryOptions(body.retry_policy),
+    webhookUrl: body.webhook_url,
+    createdBy,
+  })
+}
+
+/** Params that were not given: an empty object for a type, no overrides for a template. */
+export function toListedItem(body: Given<typeof listedJob>, createdBy: string): ListedItem {
+  const { type, template_id, params, ref, ...options } = body
   return {
-    ...(body.name !== undefined && { name: body.name }),
-    ...(body.priority !== undefined && { priority: body.priority }),
-    ...(body.run_at !== undefined && { runAt: new Date(body.run_at) }),
-    ...(body.depends_on !== undefined && { dependsOn: body.depends_on }),
-    ...(body.on_parent_failure !== undefined && { onParentFailure: body.on_parent_failure }),
-    ...(body.idempotency_key !== undefined && { idempotencyKey: body.idempotency_key }),
-    ...(body.business_key !== undefined && { businessKey: body.business_key }),
-    ...(body.tags !== undefined && { tags: body.tags }),
-    ...(body.timeout_ms !== undefined && { timeoutMs: body.timeout_ms }),
-    ...(body.retry_policy !== undefined && { retry: toRetryOptions(body.retry_policy) }),
-    ...(body.webhook_url !== undefined && { webhookUrl: body.webhook_url }),
-    ...(createdBy !== null && { createdBy }),
+    source: template_id === undefined ? { type: type as string } : { templateId: template_id },
+    params: template_id === undefined && params === undefined ? {} : params,
+    options: toEnqueueOptions(options, createdBy),
+    ref,
   }
 }
 
 export function toRetryOptions(policy: Given<typeof retryPolicy>): RetryOptions {
   const { max_retries, max_attempts, max_crash_retries, backoff } = policy
-  const maxRetries = max_retries ?? max_attempts
-  return {
-    ...(maxRetries !== undefined && { maxRetries }),
-    ...(max_crash_retries !== undefined && { maxCrashRetries: max_crash_retries }),
-    ...(backoff !== undefined && { backoff: toBackoff(backoff) }),
-  }
+  return given({
+    maxRetries: max_retries ?? max_attempts,
+    maxCrashRetries: max_crash_retries,
+    backoff: backoff === undefined ? undefined : toBackoff(backoff),
+  })
 }
 
 function toBackoff(backoff: NonNullable<Given<typeof retryPolicy>['backoff']>): NonNullable<RetryOptions['backoff']> {
@@ -40,13 +52,9 @@ function toBackoff(backoff: NonNullable<Given<typeof retryPolicy>['backoff']>): 
       return { kind: 'none' }
     case 'fixed':
       return { kind: 'fixed', delayMs: backoff.delay_ms }
-    case 'exponential':
-      return {
-        kind: 'exponential',
-        baseMs: backoff.base_ms,
-        ...(backoff.factor !== undefined && { factor: backoff.factor }),
-        ...(backoff.max_ms !== undefined && { maxMs: backoff.max_ms }),
-        ...(backoff.jitter !== undefined && { jitter: backoff.jitter }),
-      }
+    case 'exponential': {
+      const { base_ms, factor, max_ms, jitter } = backoff
+      return { kind: 'exponential', baseMs: base_ms, ...given({ factor, maxMs: max_ms, jitter }) }
+    }
   }
 }

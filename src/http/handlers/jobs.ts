@@ -1,15 +1,29 @@
 import { PawlError } from '../../domain/errors.ts'
-import { wireJob } from '../../domain/wire.ts'
+import type { Job } from '../../domain/job.ts'
+import { wireJob, wireRun } from '../../domain/wire.ts'
+import { cancelJob } from '../../operations/cancel-job.ts'
+import type { OperationContext } from '../../operations/context.ts'
+import { editJob } from '../../operations/edit-job.ts'
 import { enqueueFromTemplate } from '../../operations/enqueue-from-template.ts'
-import { enqueueJob } from '../../operations/enqueue-jobs.ts'
+import { enqueueJob, enqueueJobs } from '../../operations/enqueue-jobs.ts'
 import { readEnqueueOptions } from '../../operations/enqueue-options.ts'
+import { readListedItems } from '../../operations/listed-requests.ts'
+import { moveJob } from '../../operations/move-job.ts'
 import * as history from '../../operations/read-history.ts'
+import { type ManualRetry, retryJob } from '../../operations/retry-job.ts'
+import { explainJob } from '../../operations/why.ts'
+import type { EnqueuedItem, MoveTarget } from '../../store/jobs.ts'
 import * as contract from '../contract/jobs.ts'
-import { created, ok } from './answer.ts'
+import { accepted, created, ok } from './answer.ts'
+import { given } from './given.ts'
 import { type Call, type Route, route } from './handler.ts'
-import { toEnqueueOptions } from './job-requests.ts'
+import { toEnqueueOptions, toListedItem } from './job-requests.ts'
+import { okAll, okPage, pageOptions } from './pages.ts'
+import { okLogs } from './run-logs.ts'
+import { jobTag } from './versions.ts'
+import { wireWhy } from './wire-why.ts'
 
-async function accept({ context, actor, body, idempotencyKey }: Call<typeof contract.enqueueJob>) {
+function accept({ context, actor, body, idempotencyKey }: Call<typeof contract.enqueueJob>): Promise<EnqueuedItem> {
   const options = toEnqueueOptions(withHeaderKey(body, idempotencyKey), actor.name)
   if (body.template_id !== undefined) {
     return enqueueFromTemplate(context, body.template_id, body.params, options)
@@ -29,26 +43,131 @@ function withHeaderKey<Body extends { idempotency_key?: string | undefined }>(bo
   )
 }
 
+/** A request that named a key may be answered by a Job that is not there any more. */
+async function readAccepted(context: OperationContext, item: EnqueuedItem) {
+  if (item.kind === 'existing' && item.pruned) return { job_id: item.jobId, pruned: true as const }
+  return wireJob(await history.getJob(context, item.jobId))
+}
+
+/** Jobs of a list that are read before others get a turn of the event loop. */
+const READ_AT_ONCE = 200
+
+/** The store knows only whether the neighbour is QUEUED; an id that nobody knows is the caller's mistake. */
+async function refuseUnknownNeighbour(
+  context: OperationContext,
+  error: unknown,
+  jobId: string,
+  target: MoveTarget,
+): Promise<never> {
+  const [[side, neighbour] = ['', '']] = Object.entries(target)
+  const isAboutNeighbour =
+    error instanceof PawlError && error.code === 'job_not_queued' && error.details['jobId'] !== jobId
+  if (!isAboutNeighbour || (await context.store.findJob(neighbour, context.clock.now())) !== null) throw error
+  throw new PawlError('job_not_found', `There is no job ${neighbour} to move next to.`, {
+    path: side,
+    details: { neighbour },
+  })
+}
+
+function answerRetry({ kind }: ManualRetry, job: Job) {
+  return kind === 'created' ? created(wireJob(job)) : ok(wireJob(job))
+}
+
+/** What is to be done about a chain of which this Job was the last attempt that anybody named. */
+function refuseStarted(job: Job): void {
+  if (job.status !== 'RUNNING') return
+  throw new PawlError(
+    'job_not_queued',
+    `Job ${job.jobId} is RUNNING. Cancel it with POST /api/jobs/{job_id}/cancel, which says what happens to its body.`,
+    { details: { jobId: job.jobId, status: job.status } },
+  )
+}
+
 export const jobRoutes: readonly Route[] = [
   route(contract.enqueueJob, async (call) => {
     const item = await accept(call)
     if (item.kind === 'existing' && item.pruned) return ok({ job_id: item.jobId, pruned: true as const })
-    const job = wireJob(await history.getJob(call.context, item.jobId))
-    return item.kind === 'created' ? created(job) : ok(job)
+    const job = await history.getJob(call.context, item.jobId)
+    return item.kind === 'created' ? created(wireJob(job), jobTag(job)) : ok(wireJob(job), jobTag(job))
+  }),
+
+  route(contract.enqueueJobs, async ({ context, actor, body }) => {
+    const listed = body.jobs.map((job) => toListedItem(job, actor.name))
+    const enqueued = await enqueueJobs(context, await readListedItems(context, listed))
+    const items = []
+    for (let index = 0; index < enqueued.length; index += READ_AT_ONCE) {
+      const page = enqueued.slice(index, index + READ_AT_ONCE)
+      items.push(...(await Promise.all(page.map((item) => readAccepted(context, item)))))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return created({ items })
   }),
 
   route(contract.listJobs, async ({ context, query }) => {
-    const { items, nextCursor } = await history.listJobs(context, {
-      ...(query.limit !== undefined && { limit: query.limit }),
-      ...(query.cursor !== undefined && { cursor: query.cursor }),
-      ...(query.status !== undefined && { status: query.status }),
-      ...(query.type !== undefined && { type: query.type }),
-      ...(query.template_id !== undefined && { templateId: query.template_id }),
-      ...(query.schedule_id !== undefined && { scheduleId: query.schedule_id }),
-      ...(query.group_id !== undefined && { groupId: query.group_id }),
-    })
-    return ok({ items: items.map(wireJob), next_cursor: nextCursor })
+    const { status, type, tag, template_id, schedule_id, group_id } = query
+    const filter = given({ status, type, tag, templateId: template_id, scheduleId: schedule_id, groupId: group_id })
+    return okPage(await history.listJobs(context, { ...pageOptions(query), ...filter }), wireJob)
   }),
 
-  route(contract.getJob, async ({ context, params }) => ok(wireJob(await history.getJob(context, params.job_id)))),
+  route(contract.getJob, async ({ context, params }) => {
+    const job = await history.getJob(context, params.job_id)
+    return ok(wireJob(job), jobTag(job))
+  }),
+
+  route(contract.editJob, async ({ context, params, body, ifMatch }) => {
+    const job = await editJob(context, params.job_id, {
+      ...given({ priority: body.priority, params: body.params }),
+      ...(body.run_at !== undefined && { runAt: body.run_at === null ? null : new Date(body.run_at) }),
+      ...(ifMatch !== null && { version: ifMatch }),
+    })
+    return ok(wireJob(job), jobTag(job))
+  }),
+
+  route(contract.moveJob, async ({ context, params, body }) => {
+    const target = given(body) as MoveTarget
+    await moveJob(context, params.job_id, target).catch((error) =>
+      refuseUnknownNeighbour(context, error, params.job_id, target),
+    )
+    const job = await history.getJob(context, params.job_id)
+    return ok(wireJob(job), jobTag(job))
+  }),
+
+  route(contract.cancelJob, async ({ context, params, body }) => {
+    const { kind, jobId } = await cancelJob(context, params.job_id, given(body))
+    const job = wireJob(await history.getJob(context, jobId))
+    return kind === 'cancelled' ? ok(job) : accepted(job)
+  }),
+
+  route(contract.removeJob, async ({ context, params }) => {
+    // Looking first and cancelling then leaves a moment in which it may start; then its end is not touched, only its retries.
+    const chain = await history.getChain(context, params.job_id)
+    const last = chain.items[chain.items.length - 1] as Job
+    refuseStarted(last)
+    const { kind, jobId } = await cancelJob(context, params.job_id)
+    const job = await history.getJob(context, jobId)
+    if (kind === 'requested') refuseStarted(job)
+    return ok(wireJob(job))
+  }),
+
+  route(contract.retryJob, async ({ context, params, body }) => {
+    const retry = await retryJob(context, { jobId: params.job_id }, given(body))
+    return answerRetry(retry, await history.getJob(context, retry.jobId))
+  }),
+
+  route(contract.listRunsOfJob, async ({ context, params }) => {
+    const run = await history.findRunOfJob(context, params.job_id)
+    return okAll(run === null ? [] : [run], wireRun)
+  }),
+
+  route(contract.getChain, async ({ context, params }) => {
+    const { chainId, settled, outcome, items } = await history.getChain(context, params.job_id)
+    return ok({ chain_id: chainId, settled, outcome, items: items.map(wireJob) })
+  }),
+
+  route(contract.explainJob, async ({ context, params }) => ok(wireWhy(await explainJob(context, params.job_id)))),
+
+  route(contract.readJobLogs, async ({ context, params, query }) => {
+    const run = await history.findRunOfJob(context, params.job_id)
+    return run === null ? okAll([], () => null as never) : okLogs(context, run.runId, query)
+  }),
 ]

@@ -1,6 +1,9 @@
+import { testApiKeys } from './api-keys.ts'
+import { testAudit } from './audit.ts'
 import { testBackup } from './backup.ts'
 import { testCancel } from './cancel.ts'
 import { testCascades } from './cascades.ts'
+import { testChecks } from './checks.ts'
 import { testClaim } from './claim.ts'
 import { testClose } from './close.ts'
 import { testDamage } from './damage.ts'
@@ -9,6 +12,7 @@ import { testDeliveryLeases } from './delivery-leases.ts'
 import { testDependencies } from './dependencies.ts'
 import { testDependents } from './dependents.ts'
 import { testDirectRuns } from './direct-runs.ts'
+import { testEdit } from './edit.ts'
 import { testEnqueue } from './enqueue.ts'
 import { testEnqueueWithin } from './enqueue-within.ts'
 import { testEvents } from './events.ts'
@@ -23,6 +27,7 @@ import { testHistory } from './history.ts'
 import { testBusinessKeys, testIdempotencyKeys } from './keys.ts'
 import type { Kit } from './kit.ts'
 import { testLimits } from './limits.ts'
+import { testListFilters } from './list-filters.ts'
 import { testLists } from './lists.ts'
 import { testLiveness } from './liveness.ts'
 import { testManualRetry } from './manual-retry.ts'
@@ -38,6 +43,8 @@ import { testReservations } from './reservations.ts'
 import { testRetry } from './retry.ts'
 import { testSchedules } from './schedules.ts'
 import { testSlots } from './slots.ts'
+import { testStanding } from './standing.ts'
+import { testStatistics } from './statistics.ts'
 import { testSubscribe } from './subscribe.ts'
 import { testTemplates } from './templates.ts'
 import { testTransitions } from './transitions.ts'
@@ -56,6 +63,7 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'slots', register: testSlots },
   { title: 'order', register: testOrder },
   { title: 'move', register: testMove },
+  { title: 'edit', register: testEdit },
   { title: 'claim', register: testClaim },
   { title: 'limits', register: testLimits },
   { title: 'reservations', register: testReservations },
@@ -84,12 +92,18 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'liveness', register: testLiveness },
   { title: 'recovery', register: testRecovery },
   { title: 'damage', register: testDamage },
+  { title: 'checks', register: testChecks },
   { title: 'events', register: testEvents },
   { title: 'subscribe', register: testSubscribe },
   { title: 'history', register: testHistory },
+  { title: 'standing', register: testStanding },
   { title: 'lists', register: testLists },
+  { title: 'list filters', register: testListFilters },
+  { title: 'statistics', register: testStatistics },
   { title: 'prune', register: testPrune },
   { title: 'types and limits', register: testStoredTypesAndLimits },
+  { title: 'API keys', register: testApiKeys },
+  { title: 'audit', register: testAudit },
   { title: 'backup', register: testBackup },
   { title: 'close', register: testClose },
   { title: 'races', register: testRaces },

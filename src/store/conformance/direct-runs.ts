@@ -176,6 +176,9 @@ export function testDirectRuns({ test }: Kit): void {
     await finishDirect(stage, recent, { finishedAt: NOW + HOUR })
     await finishDirect(stage, stuck, GIVEN_UP)
     const [running, waiting] = [await startDirect(stage), await openTicket(stage)]
+    const request = { endedBefore: NOW + SECOND + 1, limit: 10, cursor: null }
+    const counted = await stage.changesNothing(() => stage.store.countPrunableReservations(request))
+    assertSame(counted, { reservations: 1, nextCursor: null })
     assertSame(await prune(stage, NOW + SECOND + 1), { removed: 1, nextCursor: null })
     const kept = [recent, stuck, running].map(({ claim }) => claim.reservationId)
     const left = (await stage.store.listReservations({ limit: 10 })).items.map(({ reservationId }) => reservationId)

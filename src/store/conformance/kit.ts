@@ -1,6 +1,7 @@
 import type { Damage } from '../maintenance.ts'
 import type { Store } from '../store.ts'
 import type { StoreFactory, TransactionEnd, TransactionWork } from './factory.ts'
+import { assertNoFault } from './no-fault.ts'
 import { type Stage, takeStage } from './stage.ts'
 
 export type Hook = 'openAnother' | 'withTransaction' | 'damage' | 'openBackup'
@@ -59,6 +60,7 @@ type Act = (stage: Stage, props: Props<unknown>) => Promise<void>
 async function perform<Database>(props: Props<Database>, act: Act): Promise<void> {
   try {
     await act(await props.open(), props as Props<unknown>)
+    await props.assertSound()
   } finally {
     await props.closeAll()
   }
@@ -69,6 +71,7 @@ class Props<Database> {
   readonly #factory: StoreFactory<Database>
   readonly #database: Database
   readonly #opened = new Set<Store>()
+  #isDamaged = false
 
   constructor(factory: StoreFactory<Database>, database: Database) {
     this.#factory = factory
@@ -92,12 +95,19 @@ class Props<Database> {
   }
 
   damage(kind: Damage['kind'], jobId: string): Promise<void> {
+    this.#isDamaged = true
     return this.#hook('damage')(this.#database, kind, jobId)
   }
 
   async close(store: Store): Promise<void> {
     this.#opened.delete(store)
     await store.close()
+  }
+
+  /** Whatever a test did, what it leaves contradicts no invariant; unless it damaged the database itself. */
+  async assertSound(): Promise<void> {
+    if (this.#isDamaged) return
+    for (const store of this.#opened) await assertNoFault(store)
   }
 
   async closeAll(): Promise<void> {

@@ -109,10 +109,10 @@ function runs(stage: Stage, filter: RunFilter): Promise<Page<Run>> {
   return stage.store.listRuns(filter)
 }
 
-const PAGES_MAX = 20
+const PAGES_MAX = 100
 
 /** Follows the cursors to the end, with something happening between the pages. */
-async function readAll<Item>(
+export async function readAll<Item>(
   read: (cursor: string | null) => Promise<Page<Item>>,
   between: () => Promise<void> = async () => {},
 ): Promise<Item[]> {

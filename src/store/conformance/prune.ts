@@ -120,6 +120,21 @@ export function testPrune({ test }: Kit): void {
     assertSame(await stage.cancel(job.claim.jobId), { kind: 'not-found' })
   })
 
+  test('what would go is counted beforehand, to the last Job, and nothing goes', async (stage) => {
+    const first = await stage.start()
+    await stage.finish(first, { outcome: failed(), retry: newRetry() })
+    await stage.finish(await stage.claimOne({ now: NOW + SECOND }))
+    for (let count = 0; count < 4; count++) {
+      await stage.finish(await stage.start())
+      await stage.start(newJob({ type: 'poem' }))
+    }
+    const late = await stage.start()
+    await stage.finish(late, { finishedAt: AFTER })
+    assert.equal(await stage.changesNothing(() => countPrunable(stage, 2)), 6)
+    assert.equal(await prune(stage), 6)
+    assert.equal(await countPrunable(stage, 2), 0)
+  })
+
   test('event rows go by age, as many as asked; the newest stays, so that no number is used again', async (stage) => {
     for (const now of [NOW, NOW + 1, NOW + 2, NOW + HOUR]) await stage.enqueue([newJob()], now)
     const rows = await stage.store.readEvents(0, 10)
@@ -149,4 +164,16 @@ async function prune(stage: Stage, request: Partial<PruneRequest> = {}): Promise
     if (cursor === null) return removed
   }
   assert.fail(`pruning does not end within ${PAGES_MAX} pages`)
+}
+
+async function countPrunable(stage: Stage, limit: number): Promise<number> {
+  let jobs = 0
+  let cursor: string | null = null
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const counted = await stage.store.countPrunableChains({ endedBefore: AFTER, limit, cursor })
+    jobs += counted.jobs
+    cursor = counted.nextCursor
+    if (cursor === null) return jobs
+  }
+  assert.fail(`counting does not end within ${PAGES_MAX} pages`)
 }

@@ -163,7 +163,9 @@ export function testSchedules({ test, testShared }: Kit): void {
   })
 
   test('lists are newest first, page by page, with the disabled apart', async ({ store }) => {
-    const schedules = Array.from({ length: 5 }, (_, index) => newSchedule({ enabled: index % 2 === 0 }))
+    const schedules = Array.from({ length: 5 }, (_, index) =>
+      index % 2 === 0 ? newSchedule() : newSchedule({ enabled: false, nextSlotAt: null }),
+    )
     for (const schedule of schedules) await store.createSchedule(schedule)
     const newest = schedules.toReversed()
     const page = await store.listSchedules({ limit: 2 })

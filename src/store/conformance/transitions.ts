@@ -55,6 +55,7 @@ async function jobIn(stage: Stage, status: JobStatus): Promise<ClaimedJob> {
     chainId: job.jobId,
     attempt: 1,
     counts: NO_RETRIES_YET,
+    runAt: NOW,
     startedAt: NOW,
     groupId: null,
     hasParents: false,

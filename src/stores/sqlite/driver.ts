@@ -20,6 +20,12 @@ export interface Driver {
   open(path: string): DriverHandle
   /** Opens a file to read what stands in it, without locks and without leaving a trace; null where that cannot be done. */
   peek(path: string): DriverHandle | null
+  /**
+   * Opens a file that has a log and the index of the log beside it, only to read. Neither the file nor its log changes; the
+   * index does, as with every reader. It is not opened read-only itself: this process could not write afterwards, because a
+   * library has one handle to the index for all connections of a process.
+   */
+  openReadOnly(path: string): DriverHandle
   /** Whether this handle was made by this very library. */
   owns(handle: unknown): handle is DriverHandle
   backup(handle: DriverHandle, path: string): Promise<void>
@@ -29,7 +35,7 @@ export interface Driver {
 export interface BetterSqlite3 {
   new (
     path: string,
-    options?: { timeout?: number },
+    options?: { timeout?: number; readonly?: boolean },
   ): DriverHandle & {
     backup(path: string, options: { progress: () => number }): Promise<unknown>
   }
@@ -72,6 +78,7 @@ async function loadNodeSqlite(): Promise<Driver> {
     name: specifier,
     open: (path) => new DatabaseSync(path),
     peek: (path) => new DatabaseSync(`${pathToFileURL(path).href}?immutable=1`),
+    openReadOnly: (path) => new DatabaseSync(`${pathToFileURL(path).href}?mode=ro`),
     owns: (handle): handle is DriverHandle => handle instanceof DatabaseSync,
     // All pages in one step: a copy in several would begin anew whenever somebody writes meanwhile.
     backup: async (handle, path) => void (await library.backup(handle, path, { rate: BACKUP_PAGES_MAX })),
@@ -89,6 +96,7 @@ export function adaptBetterSqlite3(library: BetterSqlite3): Driver {
       open: (path) => new library(path, { timeout: 0 }),
       // It takes no URIs.
       peek: () => null,
+      openReadOnly: (path) => new library(path, { timeout: 0, readonly: true }),
       owns: (handle): handle is DriverHandle => handle instanceof library,
       backup: async (handle, path) =>
         void (await (handle as InstanceType<BetterSqlite3>).backup(path, { progress: () => BACKUP_PAGES_MAX })),

@@ -16,11 +16,30 @@ const SQLITE = {
   NOTADB: 26,
 } as const
 
+/** What SQLite says for each of them, where that is all a library passes on: `all` of @photostructure/sqlite. */
+const SENTENCES: Readonly<Record<string, number>> = {
+  'database is locked': SQLITE.BUSY,
+  'database table is locked': SQLITE.LOCKED,
+  'out of memory': SQLITE.NOMEM,
+  'attempt to write a readonly database': SQLITE.READONLY,
+  interrupted: SQLITE.INTERRUPT,
+  'disk I/O error': SQLITE.IOERR,
+  'database disk image is malformed': SQLITE.CORRUPT,
+  'database or disk is full': SQLITE.FULL,
+  'unable to open database file': SQLITE.CANTOPEN,
+  'locking protocol': SQLITE.PROTOCOL,
+  'database schema has changed': SQLITE.SCHEMA,
+  'file is not a database': SQLITE.NOTADB,
+}
+
+const NODE_CODE = 'ERR_SQLITE_ERROR'
+
 /** node:sqlite gives numbers in `errcode`, better-sqlite3 names in `code`. */
 function primaryCode(error: unknown): number | null {
   if (!(error instanceof Error)) return null
   const { errcode, code } = error as { errcode?: unknown; code?: unknown }
   if (typeof errcode === 'number') return errcode & 0xff
+  if (code === NODE_CODE) return SENTENCES[error.message] ?? null
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return null
   const name = code.slice('SQLITE_'.length)
   const known = Object.entries(SQLITE).find(([key]) => name === key || name.startsWith(`${key}_`))
@@ -32,6 +51,13 @@ export function isBusy(error: unknown): boolean {
   const code = primaryCode(error)
   // PROTOCOL: too many others were at the log at once.
   return code === SQLITE.BUSY || code === SQLITE.LOCKED || code === SQLITE.PROTOCOL
+}
+
+/** The library itself complains, whatever about, but not of others who hold a lock. */
+export function isOfLibrary(error: unknown): boolean {
+  if (!(error instanceof Error) || isBusy(error)) return false
+  const { code } = error as { code?: unknown }
+  return code === NODE_CODE || (typeof code === 'string' && code.startsWith('SQLITE_'))
 }
 
 /** The file does not even begin like a SQLite database. */

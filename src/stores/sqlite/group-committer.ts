@@ -4,6 +4,7 @@ import { passFaultPoint } from '../../store/fault-points.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translateError } from './errors.ts'
 import { insertEventRow } from './statements/events.ts'
+import { writeTallies } from './statements/tallies.ts'
 import { Interned, Transaction } from './transaction.ts'
 
 interface PendingWrite {
@@ -110,6 +111,7 @@ export class GroupCommitter {
     let row: EventRow | null
     try {
       for (const write of group) values.push(write.work(transaction))
+      writeTallies(transaction)
       row = insertEventRow(transaction)
       passFaultPoint('store:before-commit')
       this.#connection.control(COMMIT)

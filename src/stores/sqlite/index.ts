@@ -1,8 +1,10 @@
+import { resolve } from 'node:path'
 import { PawlError } from '../../domain/errors.ts'
 import { invalid } from '../../domain/options.ts'
 import type { Store, StoreSource, StoreState } from '../../store/store.ts'
 import { Connection } from './connection.ts'
 import { adaptBetterSqlite3, type BetterSqlite3, type Driver, type DriverHandle, loadDefaultDriver } from './driver.ts'
+import { inspectDatabase } from './inspect-database.ts'
 import { MemoryLiveness } from './memory-liveness.ts'
 import { type Durability, MEMORY, openDatabase, realDatabasePath } from './open-database.ts'
 import { SidecarLiveness } from './sidecar-liveness.ts'
@@ -56,10 +58,13 @@ export function sqlite(pathOrDatabase: string | DriverHandle, options: SqliteOpt
 }
 
 async function inspectStore(
-  _pathOrDatabase: string | DriverHandle,
-  _brought: BetterSqlite3 | undefined,
+  pathOrDatabase: string | DriverHandle,
+  brought: BetterSqlite3 | undefined,
 ): Promise<StoreState> {
-  throw new Error('being built')
+  const driver = await chooseDriver(pathOrDatabase, brought)
+  const path = typeof pathOrDatabase === 'string' ? pathOrDatabase : fileOf(driver, pathOrDatabase)
+  const state = await inspectDatabase(driver, path)
+  return { description: `sqlite ${path === MEMORY ? MEMORY : resolve(path)}`, ...state }
 }
 
 async function openStore(

@@ -36,6 +36,28 @@ export async function openDatabase(driver: Driver, path: string, durability: Dur
   }
 }
 
+/** One more connection to a database that is open already, for somebody who only reads, and may take long. */
+export async function openForReading(driver: Driver, path: string): Promise<Connection> {
+  const patience = performance.now() + OPEN_PATIENCE_MS
+  for (;;) {
+    const connection = new Connection(driver, driver.open(path))
+    try {
+      connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
+      connection.exec('pragma query_only = on')
+      connection.exec('pragma trusted_schema = off')
+      connection.exec('pragma temp_store = memory')
+      connection.exec('pragma cache_size = -32768')
+      // The first look at the file: readers wait for nobody, but for the moment in which it is recovered or closed.
+      connection.get('pragma schema_version')
+      return connection
+    } catch (error) {
+      connection.close()
+      if (!isBusy(error) || performance.now() > patience) throw translateError(error, path)
+      await new Promise((wake) => setTimeout(wake, 5 + Math.random() * 20))
+    }
+  }
+}
+
 /**
  * Another program's file is refused without opening it for real, which could leave a log or a lock beside it. The look
  * takes no locks, so it may find a page that is just being written; only what it says for certain counts.
@@ -59,8 +81,8 @@ export function realDatabasePath(path: string): string {
   return realpathSync(resolve(path))
 }
 
-/** Makes the file, private, unless it is there; or says why it cannot be made. */
-export function createDatabaseFile(path: string): void {
+/** A path at which no database can be, nor be made. */
+export function refuseUnusablePath(path: string): void {
   const folder = dirname(path)
   if (!existsSync(folder)) {
     throw new PawlError(
@@ -78,13 +100,18 @@ export function createDatabaseFile(path: string): void {
       },
     )
   }
+}
+
+/** Makes the file, private, unless it is there; or says why it cannot be made. */
+export function createDatabaseFile(path: string): void {
+  refuseUnusablePath(path)
   try {
     createPrivateFile(path)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     throw new PawlError(
       reason === 'ENOSPC' ? 'storage_full' : 'database_unavailable',
-      `The database ${path} cannot be created (${reason}). Check that ${folder} is writable for this user.`,
+      `The database ${path} cannot be created (${reason}). Check that ${dirname(path)} is writable for this user.`,
       { cause: error, details: { path } },
     )
   }

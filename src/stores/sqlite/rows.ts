@@ -128,7 +128,7 @@ export function countsOf(row: {
 }
 
 export const RUN_COLUMNS = `
-  r.seq, r.run_id, j.job_id, j.chain_id, j.lane_id, j.attempt, r.status, r.reason, j.params, n.node_id, r.started_at,
+  r.seq, r.run_id, j.job_id, j.chain_id, j.lane_id, j.template_id, j.attempt, r.status, r.reason, j.params, n.node_id, r.started_at,
   r.finished_at, r.will_retry, r.exit_code, r.result, r.error, r.stack, r.artifacts, r.log_path, r.progress,
   r.progress_message, r.logs_dropped`
 
@@ -138,6 +138,7 @@ export interface RunRow extends SqlRow {
   job_id: string
   chain_id: string | null
   lane_id: number
+  template_id: string | null
   attempt: number
   status: RunStatus | null
   reason: FailureReason | null
@@ -163,6 +164,7 @@ export function toRun(row: RunRow, connection: Connection, interned: Interned): 
     jobId: row.job_id,
     chainId: row.chain_id ?? row.job_id,
     type: laneById(connection, interned, row.lane_id).type,
+    templateId: row.template_id,
     attempt: row.attempt,
     status: row.status,
     reason: row.reason,

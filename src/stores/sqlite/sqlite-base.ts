@@ -7,7 +7,7 @@ import { ChangeWatcher } from './change-watcher.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translateError } from './errors.ts'
 import { GroupCommitter } from './group-committer.ts'
-import { createDatabaseFile } from './open-database.ts'
+import { createDatabaseFile, openForReading } from './open-database.ts'
 import type { Interned, Transaction } from './transaction.ts'
 
 export interface SqliteStoreParts {
@@ -23,12 +23,16 @@ export abstract class SqliteBase {
   readonly liveness: Liveness
   readonly logDirectory: string | null
   protected readonly connection: Connection
+  /** Null for a database in memory. */
+  protected readonly path: string | null
   readonly #path: string
   readonly #committer: GroupCommitter
   readonly #callers: CallerTransactions
   readonly #listeners = new Set<(signal: StoreSignal) => void>()
   readonly #watcher: ChangeWatcher | null
-  readonly #backups = new Set<Promise<void>>()
+  /** What reads on a connection of its own: copies and checks. */
+  readonly #readers = new Set<Promise<unknown>>()
+  #ground: object | null = null
   #closed = false
 
   constructor(parts: SqliteStoreParts) {
@@ -36,6 +40,7 @@ export abstract class SqliteBase {
       for (const listener of this.#listeners) listener(what)
     }
     this.connection = parts.connection
+    this.path = parts.path
     this.#path = parts.path ?? ':memory:'
     this.description = `sqlite ${this.#path}`
     this.liveness = parts.liveness
@@ -57,21 +62,25 @@ export abstract class SqliteBase {
 
   /**
    * The same store, whose writes are done by `around`. It shares everything with this one, so that its writes join the same
-   * groups. What uses private fields is bound to this one, because the view has none.
+   * groups.
    */
   protected viewWith(around: <T>(transaction: Transaction, work: (transaction: Transaction) => T) => T): this {
-    const bound = {
-      write: <T>(work: (transaction: Transaction) => T) => this.write((transaction) => around(transaction, work)),
-      writeWithin: <T>(handle: unknown, work: (transaction: Transaction) => T) =>
-        this.writeWithin(handle, (transaction) => around(transaction, work)),
-      read: this.read.bind(this),
-      subscribe: this.subscribe.bind(this),
-      backup: this.backup.bind(this),
-      close: this.close.bind(this),
-      interned: this.interned,
+    this.#ground ??= this.#layGround()
+    const view = Object.create(this.#ground) as this
+    view.write = (work) => this.write((transaction) => around(transaction, work))
+    view.writeWithin = (handle, work) => this.writeWithin(handle, (transaction) => around(transaction, work))
+    return view
+  }
+
+  /** What all views stand on: whatever may use private fields is bound to this store, because a view has none. */
+  #layGround(): object {
+    const ground = Object.create(this) as object
+    for (const name of Object.getOwnPropertyNames(SqliteBase.prototype)) {
+      const member: unknown = Reflect.get(this, name)
+      const value: unknown = typeof member === 'function' && name !== 'constructor' ? member.bind(this) : member
+      Object.defineProperty(ground, name, { value, writable: true })
     }
-    const properties = Object.entries(bound).map(([name, value]) => [name, { value }])
-    return Object.create(this, Object.fromEntries(properties)) as this
+    return ground
   }
 
   /** Inside the caller's own transaction, on the caller's handle. */
@@ -103,12 +112,41 @@ export abstract class SqliteBase {
     }
   }
 
+  /**
+   * Reads one state of the database, however long it takes and whatever is written meanwhile, on a connection of its own.
+   * After each step others have their turn. A database in memory has one connection only: there it is all one step.
+   */
+  protected readSnapshot<T>(steps: (connection: Connection) => Generator<undefined, T>): Promise<T> {
+    return this.#awaited(this.#watcher === null ? this.read((own) => takeAll(steps(own))) : this.#readApart(steps))
+  }
+
+  async #readApart<T>(steps: (connection: Connection) => Generator<undefined, T>): Promise<T> {
+    this.#refuseClosed()
+    const connection = await openForReading(this.connection.driver, this.#path)
+    try {
+      connection.exec('begin')
+      const under = steps(connection)
+      for (let step = under.next(); ; step = under.next()) {
+        if (step.done === true) return step.value
+        await new Promise<void>((resolve) => setImmediate(resolve))
+      }
+    } catch (error) {
+      throw translateError(error, this.#path)
+    } finally {
+      connection.close()
+    }
+  }
+
+  /** The database is closed only when this is over. */
+  #awaited<T>(reading: Promise<T>): Promise<T> {
+    this.#readers.add(reading)
+    const forget = () => this.#readers.delete(reading)
+    reading.then(forget, forget)
+    return reading
+  }
+
   backup(path: string): Promise<void> {
-    const backup = this.#backUp(path)
-    this.#backups.add(backup)
-    const forget = () => this.#backups.delete(backup)
-    backup.then(forget, forget)
-    return backup
+    return this.#awaited(this.#backUp(path))
   }
 
   async #backUp(path: string): Promise<void> {
@@ -152,7 +190,7 @@ export abstract class SqliteBase {
     this.#watcher?.stop()
     this.#listeners.clear()
     await this.#committer.close()
-    await Promise.allSettled(this.#backups)
+    await Promise.allSettled(this.#readers)
     this.#callers.forget()
     try {
       // Leaves everything in the one file, also where the library does not tidy up by itself when it closes.
@@ -166,6 +204,10 @@ export abstract class SqliteBase {
   #refuseClosed(): void {
     if (this.#closed) throw closedError(this.#path)
   }
+}
+
+function takeAll<T>(steps: Generator<undefined, T>): T {
+  for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value
 }
 
 /** Readers wait for nobody in WAL mode, but for the moment in which a file is recovered or closed by its last user. */

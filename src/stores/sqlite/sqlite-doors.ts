@@ -1,5 +1,5 @@
 import type { AuditEntry, AuditFilter, AuditNote, AuditStore } from '../../store/audit.ts'
-import type { CheckedInvariant, CheckStore } from '../../store/checks.ts'
+import type { CheckedInvariant, CheckStore, Derived, StoreVitals } from '../../store/checks.ts'
 import type { Page } from '../../store/jobs.ts'
 import type { ApiKey, KeyFilter, KeyStore } from '../../store/keys.ts'
 import type { Standing, StandingStore } from '../../store/standing.ts'
@@ -7,9 +7,12 @@ import type { Counts, HourOfNode, QueueCounts, StatisticsStore } from '../../sto
 import { SqliteBase } from './sqlite-base.ts'
 import * as keys from './statements/api-keys.ts'
 import * as audit from './statements/audit.ts'
-import { checkInvariants } from './statements/checks.ts'
+import { checkInvariants } from './statements/checks/check-invariants.ts'
+import { rebuild } from './statements/rebuild.ts'
 import { findStanding } from './statements/standing.ts'
 import * as statistics from './statements/statistics.ts'
+import { readVitals } from './statements/vitals.ts'
+import { measureFiles } from './store-files.ts'
 
 type DoorStore = StatisticsStore & StandingStore & KeyStore & Omit<AuditStore<unknown>, 'audited'> & CheckStore
 
@@ -25,12 +28,12 @@ export abstract class SqliteDoors extends SqliteBase implements DoorStore {
     return this.read((connection) => statistics.listHours(connection, from, limit))
   }
 
-  foldHours(before: number): Promise<void> {
-    return this.write((transaction) => statistics.foldHours(transaction, before))
+  foldHours(request: Parameters<StatisticsStore['foldHours']>[0]): Promise<void> {
+    return this.write((transaction) => statistics.foldHours(transaction, request))
   }
 
-  countQueue(countMax: number): Promise<QueueCounts> {
-    return this.read((connection) => statistics.countQueue(connection, countMax))
+  countQueue(countMax: number, now: number): Promise<QueueCounts> {
+    return this.read((connection) => statistics.countQueue(connection, countMax, now))
   }
 
   // Why
@@ -72,7 +75,7 @@ export abstract class SqliteDoors extends SqliteBase implements DoorStore {
   }
 
   recordAudit(note: AuditNote): Promise<void> {
-    return this.write((transaction) => audit.insertNote(transaction.connection, note))
+    return this.write((transaction) => audit.insertNote(transaction.connection, note, note.made()))
   }
 
   listAudit(filter: AuditFilter): Promise<Page<AuditEntry>> {
@@ -83,9 +86,22 @@ export abstract class SqliteDoors extends SqliteBase implements DoorStore {
     return this.write((transaction) => audit.pruneAudit(transaction, before, limit))
   }
 
+  countAudit(before: number): Promise<number> {
+    return this.read((connection) => audit.countAudit(connection, before))
+  }
+
   // Doctor
 
   checkInvariants(now: number): Promise<readonly CheckedInvariant[]> {
-    return this.read((connection) => checkInvariants(connection, now))
+    return this.readSnapshot((connection) => checkInvariants(connection, now))
+  }
+
+  async readVitals(now: number): Promise<StoreVitals> {
+    const vitals = await this.readSnapshot((connection) => readVitals(connection, now))
+    return { ...vitals, files: this.path === null ? null : measureFiles(this.path) }
+  }
+
+  rebuild(what: Derived, now: number): Promise<number> {
+    return this.write((transaction) => rebuild(transaction, what, now))
   }
 }

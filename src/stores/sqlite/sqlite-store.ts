@@ -21,13 +21,17 @@ import * as events from './statements/events.ts'
 import { finishRuns, releaseOccupancies } from './statements/finish.ts'
 import * as groups from './statements/groups.ts'
 import * as history from './statements/history.ts'
+import { listJobs } from './statements/list-jobs.ts'
+import { listQueue } from './statements/list-queued.ts'
+import { listRuns } from './statements/list-runs.ts'
 import { moveJob, normalisePositions, reprioritiseJob } from './statements/move.ts'
 import * as nodes from './statements/nodes.ts'
 import { findCancelWishes, listOccupancies } from './statements/occupancies.ts'
 import { declareLimits, listLimits, setLimit } from './statements/permits.ts'
-import { pruneChains } from './statements/prune.ts'
+import { countPrunableChains, pruneChains } from './statements/prune.ts'
 import { recordChild, recordReports } from './statements/reports.ts'
 import { retryByHand } from './statements/retry-by-hand.ts'
+import { writeTallies } from './statements/tallies.ts'
 import { findTypes, registerTypes } from './statements/types.ts'
 
 /** The store contract on one SQLite connection. Every method is one statement file; nothing is decided here. */
@@ -41,6 +45,7 @@ export class SqliteStore extends SqliteTriggers implements Store {
   enqueueJobsWithin(handle: unknown, list: readonly jobs.NewJob[], now: number): jobs.EnqueueResult {
     return this.writeWithin(handle, (transaction) => {
       const result = enqueueJobs(transaction, list, now)
+      writeTallies(transaction)
       events.insertEventRow(transaction)
       return result
     })
@@ -89,11 +94,11 @@ export class SqliteStore extends SqliteTriggers implements Store {
   }
 
   listJobs(filter: jobs.JobFilter, now: number): Promise<jobs.Page<Job>> {
-    return this.read((connection) => history.listJobs(connection, this.interned, filter, now))
+    return this.read((connection) => listJobs(connection, this.interned, filter, now))
   }
 
   listQueue(limit: number, now: number): Promise<readonly Job[]> {
-    return this.read((connection) => history.listQueue(connection, this.interned, limit, now))
+    return this.read((connection) => listQueue(connection, this.interned, limit, now))
   }
 
   // Runs
@@ -142,7 +147,7 @@ export class SqliteStore extends SqliteTriggers implements Store {
   }
 
   listRuns(filter: runs.RunFilter): Promise<jobs.Page<Run>> {
-    return this.read((connection) => history.listRuns(connection, this.interned, filter))
+    return this.read((connection) => listRuns(connection, this.interned, filter))
   }
 
   readLogs(runId: string, after: number, limit: number): Promise<readonly LogLine[]> {
@@ -243,6 +248,10 @@ export class SqliteStore extends SqliteTriggers implements Store {
 
   pruneChains(request: maintenance.PruneRequest): Promise<maintenance.PrunePage> {
     return this.write((transaction) => pruneChains(transaction, request))
+  }
+
+  countPrunableChains(request: maintenance.PruneRequest): Promise<maintenance.PrunableChains> {
+    return this.read((connection) => countPrunableChains(connection, request))
   }
 
   pruneEvents(before: number, limit: number): Promise<number> {

@@ -163,6 +163,12 @@ export abstract class SqliteTriggers
     return this.write((transaction) => direct.pruneReservations(transaction, request))
   }
 
+  countPrunableReservations(
+    request: reservations.PruneReservationsRequest,
+  ): Promise<{ readonly reservations: number; readonly nextCursor: string | null }> {
+    return this.read((connection) => direct.countPrunableReservations(connection, request))
+  }
+
   // Webhooks
 
   createWebhook(webhook: Webhook, secret: string): Promise<void> {

@@ -11,8 +11,8 @@ export interface Lane {
 }
 
 /**
- * Lanes and policies that this connection has seen. Their rows never change and are never removed, so they may be kept
- * in memory; only a rollback can take back one that was just added, and then all are forgotten.
+ * Lanes, policies and nodes that this connection has seen. Their numbers never change and are never given again, so they
+ * may be kept in memory; only a rollback can take back one that was just added, and then all are forgotten.
  */
 export class Interned {
   readonly lanesByKey = new Map<string, Lane>()
@@ -20,12 +20,15 @@ export class Interned {
   readonly policyIds = new Map<string, number>()
   readonly policiesById = new Map<number, JobPolicy>()
   readonly policyTexts = new WeakMap<JobPolicy, string>()
+  /** Numbers of nodes by their ids. */
+  readonly nodeSeqs = new Map<string, number>()
 
   forget(): void {
     this.lanesByKey.clear()
     this.lanesById.clear()
     this.policyIds.clear()
     this.policiesById.clear()
+    this.nodeSeqs.clear()
   }
 }
 
@@ -58,6 +61,19 @@ export interface Subscriber {
   readonly jobTypes: readonly string[] | null
 }
 
+/** What ended within one hour, for one node; 0: nobody's in particular. */
+export interface Tally {
+  readonly hourAt: number
+  readonly nodeSeq: number
+  executed: number
+  completed: number
+  failed: number
+  skipped: number
+  cancelled: number
+  runMs: number
+  waitMs: number
+}
+
 type NullableFacts = 'runId' | 'outcome' | 'reason'
 
 /** A transition whose missing facts are null. */
@@ -70,6 +86,8 @@ export class Transaction {
   /** What this transaction changes, in order, each with the number of its Job. Becomes one event row. */
   readonly transitions: Transition[] = []
   readonly transitionSeqs: number[] = []
+  /** What ended in it. Added to the statistics once, with the commit. */
+  readonly tallies: Tally[] = []
   /** What else it changes that somebody may wait for. */
   readonly stirs = new Set<Stir>()
   /** The reservations of which one that waits will hear something: they started, ended, or will not be served. */

@@ -9,6 +9,9 @@ export const doors = {
 -- Jobs of one type, newest first.
 create index pawl_jobs_lane on pawl_jobs (lane_id, seq);
 
+-- What of each lane is delayed or waits, in the order of the queue. What is ready stands in pawl_queue_ready.
+create index pawl_queue_waiting on pawl_queue (lane_id, priority desc, position, created_at) where ready = 0;
+
 -- Jobs by tag. A Job without tags has no row here.
 create table pawl_job_tags (
   tag text not null,
@@ -26,7 +29,8 @@ where j.tags is not null;
 create index pawl_runs_failed on pawl_runs (started_at, seq) where status = 'FAILED';
 create index pawl_runs_skipped on pawl_runs (started_at, seq) where status = 'SKIPPED';
 
--- What each node ended within each hour. 0 as the node: nobody's in particular, or many whose hours were added up.
+-- What each node ended within each hour. 0 as the node: nobody's in particular, or many whose hours were added up. 0 as
+-- the hour: all hours that were added up because they are long ago.
 create table pawl_statistics (
   hour_at integer not null,
   node_seq integer not null,
@@ -42,7 +46,7 @@ create table pawl_statistics (
 
 insert into pawl_statistics (hour_at, node_seq, executed, completed, failed, skipped, run_ms, wait_ms)
 select r.finished_at - r.finished_at % 3600000, 0, count(*), sum(r.status = 'COMPLETED'), sum(r.status = 'FAILED'),
-  sum(r.status = 'SKIPPED'), sum(r.finished_at - r.started_at), sum(max(0, r.started_at - j.run_at))
+  sum(r.status = 'SKIPPED'), sum(max(0, r.finished_at - r.started_at)), sum(max(0, r.started_at - j.run_at))
 from pawl_runs r
 join pawl_jobs j using (seq)
 where r.status is not null and r.finished_at is not null

@@ -10,9 +10,10 @@ const COUNT_CHANGES = 'select total_changes() as changes'
 /** Does the work, and leaves the note if it changed anything. */
 export function withNote<T>(transaction: Transaction, note: AuditNote, work: (transaction: Transaction) => T): T {
   const { connection } = transaction
-  const before = countChanges(connection)
+  const changes = countChanges(connection)
+  const transitions = transaction.transitions.length
   const result = work(transaction)
-  if (countChanges(connection) !== before) insertNote(connection, note)
+  if (countChanges(connection) !== changes) insertNote(connection, note, findMade(transaction, note, transitions))
   return result
 }
 
@@ -20,15 +21,30 @@ function countChanges(connection: Connection): number {
   return connection.get<{ changes: number }>(COUNT_CHANGES)?.changes ?? 0
 }
 
+const EXISTS_GROUP = 'select 1 as found from pawl_groups where group_id = ?'
+
+/** Of the ids that were drawn, those of something that is there now. `from`: the first transition of this work. */
+function findMade({ connection, transitions }: Transaction, note: AuditNote, from: number): readonly string[] {
+  const drawn = note.made()
+  if (drawn.length === 0) return drawn
+  const queued = new Set<string>()
+  for (let index = from; index < transitions.length; index++) {
+    const transition = transitions[index]
+    if (transition?.kind === 'job.queued') queued.add(transition.jobId)
+  }
+  // Whatever is neither a Job nor a group is made alone, and its id is drawn first.
+  if (queued.size === 0) return note.subject === null ? drawn.slice(0, 1) : []
+  return drawn.filter((id) => queued.has(id) || connection.get(EXISTS_GROUP, id) !== undefined)
+}
+
 const INSERT_NOTE = `
 insert into pawl_audit (at, actor, action, subject, others, details)
 values (?, ?, ?, ?, ?, ?)`
 
-export function insertNote(connection: Connection, note: AuditNote): void {
-  const made = note.made()
+export function insertNote(connection: Connection, note: AuditNote, made: readonly string[]): void {
   const subject = note.subject ?? made[0] ?? null
-  const others = made.filter((id) => id !== subject).length
-  connection.run(INSERT_NOTE, note.at, note.actor, note.action, subject, others, note.details)
+  const others = made.length - (note.subject === null && subject !== null ? 1 : 0)
+  connection.run(INSERT_NOTE, note.at, note.actor, note.action, subject, others, note.details(made))
 }
 
 const AUDIT_COLUMNS = 'audit_seq, at, actor, action, subject, others, details'
@@ -101,4 +117,10 @@ where audit_seq in (select audit_seq from pawl_audit where at < ? order by at li
 
 export function pruneAudit({ connection }: Transaction, before: number, limit: number): number {
   return connection.run(DELETE_AUDIT, before, limit)
+}
+
+const COUNT_AUDIT = 'select count(*) as entries from pawl_audit where at < ?'
+
+export function countAudit(connection: Connection, before: number): number {
+  return connection.get<{ entries: number }>(COUNT_AUDIT, before)?.entries ?? 0
 }

@@ -34,8 +34,9 @@ order by lane_id
 limit 1`
 
 const SELECT_HEADS = `
-select q.seq, j.job_id, j.chain_id, j.policy_id, j.attempt, q.priority, q.position, q.created_at, j.business_key,
-  j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id, j.webhook_url, j.parents, j.params
+select q.seq, j.job_id, j.chain_id, j.policy_id, j.attempt, q.priority, q.position, q.created_at, j.run_at,
+  j.business_key, j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id, j.webhook_url,
+  j.parents, j.params
 from pawl_queue q
 join pawl_jobs j on j.seq = q.seq
 where q.ready = 1 and q.lane_id = ?
@@ -51,6 +52,7 @@ interface HeadRow extends SqlRow {
   priority: number
   position: number
   created_at: number
+  run_at: number
   business_key: string | null
   error_retries: number
   crash_retries: number
@@ -236,6 +238,7 @@ function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lan
     params: row.params,
     policy: policyById(transaction.connection, transaction.interned, row.policy_id),
     counts: countsOf(row),
+    runAt: row.run_at,
     startedAt: request.now,
     groupId: row.group_id,
     scheduleId: row.schedule_id,

@@ -9,9 +9,10 @@ import { endedRow, settleChain, tellRunEnd } from './ended.ts'
 import { isChainOccupied } from './history.ts'
 import { laneById, policyById } from './interned.ts'
 import { releaseBusinessKey } from './keys.ts'
-import { findLiveNodeSeq, nodeSeqOf } from './nodes.ts'
+import { findLiveNodeSeq } from './nodes.ts'
 import { CLAIMED_COLUMNS, type ClaimedRow, toClaimedJob } from './occupancies.ts'
 import { insertRetry } from './retry.ts'
+import { countRun, internNode } from './tallies.ts'
 
 /** Damage is looked for among this many of the latest Jobs and Runs, so that a start costs the same after a million. */
 const ROWS_LOOKED_AT = 1_000
@@ -117,17 +118,24 @@ export function repairMissingRun(
   const job = connection.get<JobRow>(SELECT_REPAIRED_JOB, repair.jobId)
   if (job === undefined || statusOf(job) !== 'RUNNING' || connection.get(HAS_RUN, job.seq) !== undefined) return false
   const retry = job.cancel_requested_at === null ? repair.retry : null
+  const nodeSeq = internNode(transaction, repair.by)
   connection.run(
     INSERT_FAILED_RUN,
     job.seq,
     repair.runId,
-    nodeSeqOf(connection, repair.by),
+    nodeSeq,
     repair.outcome.reason,
     repair.now,
     repair.now,
     retry === null ? 0 : 1,
     repair.outcome.error,
   )
+  countRun(transaction, nodeSeq, {
+    status: 'FAILED',
+    runAt: job.run_at,
+    startedAt: repair.now,
+    finishedAt: repair.now,
+  })
   connection.run(DELETE_OCCUPANCY, job.seq)
   const ended = endedRow(transaction, job)
   tellRunEnd(transaction, ended, 'FAILED', retry !== null, repair.now)

@@ -27,7 +27,6 @@ export function editJob(
   const isElsewhere = edited.priority !== job.priority
   const isOther = edited.runAt !== job.run_at || edited.params !== job.params
   if (isElsewhere || isOther) write(transaction, job, edited, now)
-  if (isElsewhere) transaction.forgetPositions()
   // Who follows the queue hears of a mere change of place as of every other; only the rest is news of another kind.
   if (isOther) note(transaction, job, 'job.edited', now)
   else if (isElsewhere) note(transaction, job, 'job.moved', now)

@@ -11,6 +11,7 @@ import { internLane, internPolicy } from './interned.ts'
 import { findBusinessKey, holdBusinessKey } from './keys.ts'
 import { cancelQueued } from './leave-queue.ts'
 import { insertQueued } from './queued.ts'
+import { insertTags } from './tags.ts'
 
 type Answer = EnqueuedItem | { readonly kind: 'conflict'; readonly conflict: EnqueueConflict }
 
@@ -148,6 +149,7 @@ function insertJob(
   const position = transaction.takeLastPosition(job.priority)
   const seq = family === null ? transaction.takeSeq() : family.seqOf(index)
   const parents = family === null ? NO_PARENTS : family.parentsOf(index)
+  const tags = job.tags.length === 0 ? null : JSON.stringify(job.tags)
   const values = [
     seq,
     job.jobId,
@@ -158,7 +160,7 @@ function insertJob(
     runAt,
     now,
     job.name,
-    job.tags.length === 0 ? null : JSON.stringify(job.tags),
+    tags,
     job.createdBy,
     job.businessKey,
     job.idempotency?.key ?? null,
@@ -183,6 +185,7 @@ function insertJob(
     runAt,
     now,
   })
+  if (tags !== null) insertTags(transaction, seq, tags)
   if (parents.length > 0) insertDependencies(transaction, seq, parents)
   if (job.scheduleId !== null) connection.run(JOIN_SCHEDULE, job.scheduleId, seq)
   if (job.idempotency !== null) {

@@ -8,9 +8,10 @@ import { endedClaim, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
 import { enqueueOrDrop } from './enqueue.ts'
 import { laneById } from './interned.ts'
 import { releaseBusinessKey } from './keys.ts'
-import { findLiveNodeSeq, nodeSeqOf } from './nodes.ts'
+import { findLiveNodeSeq } from './nodes.ts'
 import { noteProgress, writeReport } from './reports.ts'
 import { insertRetry, unblockRetry } from './retry.ts'
+import { countCancelled, countRun, internNode } from './tallies.ts'
 
 // 1 row: finished. 0 rows: this Run has ended before, and that word stands.
 const END_RUN = `
@@ -58,8 +59,18 @@ function finishRun(
   if (!endRun(transaction, seq, run, retry !== null)) return { answer: answerEnded(transaction, run) }
   if (run.body === 'ended') bodiesEnded.push(claim.ref)
 
+  const nodeSeq = internNode(transaction, run.by)
+  countRun(transaction, nodeSeq, {
+    status: outcome.status,
+    runAt: job.runAt,
+    startedAt: job.startedAt,
+    finishedAt,
+  })
   const status = jobStatusAfter(outcome)
-  if (status === 'CANCELLED') transaction.connection.run(MARK_CANCELLED, finishedAt, seq)
+  if (status === 'CANCELLED') {
+    transaction.connection.run(MARK_CANCELLED, finishedAt, seq)
+    countCancelled(transaction, finishedAt, nodeSeq)
+  }
   writeReport(transaction, seq, run.report)
   noteProgress(transaction, seq, job, run.report, finishedAt)
   transaction.note(seq, {
@@ -88,16 +99,16 @@ function finishRun(
   return { retryJobId: retry?.jobId ?? null }
 }
 
-function endRun({ connection }: Transaction, seq: number, run: FinishedRun, willRetry: boolean): boolean {
+function endRun(transaction: Transaction, seq: number, run: FinishedRun, willRetry: boolean): boolean {
   const { outcome, by } = run
   const { runId, nodeId } = run.job.claim
   const isFailed = outcome.status === 'FAILED'
-  const changed = connection.run(
+  const changed = transaction.connection.run(
     END_RUN,
     outcome.status,
     isFailed ? outcome.reason : null,
     run.finishedAt,
-    by === nodeId ? null : nodeSeqOf(connection, by),
+    by === nodeId ? null : internNode(transaction, by),
     willRetry ? 1 : 0,
     outcome.status === 'SKIPPED' ? null : outcome.exitCode,
     outcome.status === 'COMPLETED' ? outcome.result : null,

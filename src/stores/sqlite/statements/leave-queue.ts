@@ -5,6 +5,7 @@ import type { Transaction } from '../transaction.ts'
 import { endedRow, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
 import { releaseBusinessKey } from './keys.ts'
 import { chainSeqOf } from './parents.ts'
+import { countCancelled, countRun } from './tallies.ts'
 
 // 1 row: it will never start.
 const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
@@ -31,6 +32,7 @@ export function cancelQueued(
   const job = endedRow(transaction, row)
   leaveQueue(transaction, row)
   transaction.connection.run(MARK_CANCELLED, now, now, mode, reason, cancelledFor, row.seq)
+  countCancelled(transaction, now)
   const { jobId, chainId, type, attempt } = job
   transaction.note(row.seq, { kind: 'job.cancelled', jobId, chainId, type, attempt, status: 'CANCELLED', at: now })
   tellCancelled(transaction, job, now)
@@ -56,6 +58,7 @@ export function skipQueued(
   const job = endedRow(transaction, row)
   leaveQueue(transaction, row)
   transaction.connection.run(INSERT_SKIPPED_RUN, row.seq, runId, nodeSeq, now, now, outcome.message)
+  countRun(transaction, nodeSeq, { status: 'SKIPPED', runAt: row.run_at, startedAt: now, finishedAt: now })
   const { jobId, chainId, type, attempt } = job
   transaction.note(row.seq, {
     kind: 'job.finished',

@@ -7,8 +7,8 @@ import { laneById, policyById } from './interned.ts'
 
 export const CLAIMED_COLUMNS = `
   r.seq, r.run_id, r.status, r.started_at, n.node_id, j.job_id, j.chain_id, j.lane_id, j.policy_id, j.attempt, j.priority,
-  j.business_key, j.params, j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id, j.webhook_url,
-  j.parents`
+  j.run_at, j.business_key, j.params, j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id,
+  j.webhook_url, j.parents`
 
 export interface ClaimedRow extends SqlRow {
   seq: number
@@ -22,6 +22,7 @@ export interface ClaimedRow extends SqlRow {
   policy_id: number
   attempt: number
   priority: number
+  run_at: number
   business_key: string | null
   params: string
   error_retries: number
@@ -44,6 +45,7 @@ export function toClaimedJob(row: ClaimedRow, connection: Connection, interned: 
     params: row.params,
     policy: policyById(connection, interned, row.policy_id),
     counts: countsOf(row),
+    runAt: row.run_at,
     startedAt: row.started_at,
     groupId: row.group_id,
     scheduleId: row.schedule_id,

@@ -1,5 +1,5 @@
 import { isEnded } from '../../../domain/transitions.ts'
-import type { PrunePage, PruneRequest } from '../../../store/maintenance.ts'
+import type { PrunableChains, PrunePage, PruneRequest } from '../../../store/maintenance.ts'
 import type { Connection } from '../connection.ts'
 import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
@@ -33,35 +33,63 @@ const DELETE_DELIVERIES = `
 delete from pawl_deliveries
 where job_seq in (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
 
+// Retries have the tags of the first Job.
+const DELETE_TAGS = `
+delete from pawl_job_tags
+where (tag, seq) in (
+  select t.value, chain.seq
+  from (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?) as chain
+  cross join json_each(?) as t
+)`
+
 const DELETE_RETRIES = 'delete from pawl_jobs where chain_id = ?'
 const DELETE_FIRST = 'delete from pawl_jobs where job_id = ?'
 
 export function pruneChains(transaction: Transaction, request: PruneRequest): PrunePage {
   const { connection } = transaction
-  const cursor = request.cursor === null ? 0 : Number(request.cursor)
-  const rows = connection.all<JobRow>(SELECT_OLD_CHAINS, cursor, request.limit)
+  const { prunable, nextCursor } = findPrunable(connection, request)
   const logPaths: string[] = []
   let jobsRemoved = 0
-  for (const first of rows) {
-    if (!isPrunable(transaction, first, request.endedBefore)) continue
+  for (const first of prunable) {
     for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id, first.job_id)) {
       logPaths.push(log_path)
     }
     jobsRemoved += removeChain(transaction, first)
   }
-  // Rows follow the time of acceptance, but a clock may have been ahead for a while: a whole page must be too young.
-  const isLastPage = rows.length < request.limit || rows.every((first) => first.created_at >= request.endedBefore)
-  return { jobsRemoved, logPaths, nextCursor: isLastPage ? null : String(rows[rows.length - 1]?.seq) }
+  return { jobsRemoved, logPaths, nextCursor }
 }
 
-function isPrunable(transaction: Transaction, first: JobRow, endedBefore: number): boolean {
+const COUNT_CHAIN = `
+select count(*) as jobs
+from (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
+
+export function countPrunableChains(connection: Connection, request: PruneRequest): PrunableChains {
+  const { prunable, nextCursor } = findPrunable(connection, request)
+  const jobs = prunable.map(({ job_id }) => connection.get<{ jobs: number }>(COUNT_CHAIN, job_id, job_id)?.jobs ?? 0)
+  return { jobs: jobs.reduce((sum, count) => sum + count, 0), nextCursor }
+}
+
+function findPrunable(
+  connection: Connection,
+  { endedBefore, limit, cursor }: PruneRequest,
+): { prunable: JobRow[]; nextCursor: string | null } {
+  const rows = connection.all<JobRow>(SELECT_OLD_CHAINS, cursor === null ? 0 : Number(cursor), limit)
+  // Rows follow the time of acceptance, but a clock may have been ahead for a while: a whole page must be too young.
+  const isLastPage = rows.length < limit || rows.every((first) => first.created_at >= endedBefore)
+  return {
+    prunable: rows.filter((first) => isPrunable(connection, first, endedBefore)),
+    nextCursor: isLastPage ? null : String(rows[rows.length - 1]?.seq),
+  }
+}
+
+function isPrunable(connection: Connection, first: JobRow, endedBefore: number): boolean {
   if (first.created_at >= endedBefore && (first.finished_at ?? first.cancelled_at ?? endedBefore) >= endedBefore)
     return false
-  const last = findLastOfChain(transaction.connection, first)
+  const last = findLastOfChain(connection, first)
   const endedAt = last.finished_at ?? last.cancelled_at
   if (!isEnded(statusOf(last)) || endedAt === null || endedAt >= endedBefore) return false
-  if (isChainOccupied(transaction.connection, first.job_id)) return false
-  return !isNeeded(transaction.connection, first)
+  if (isChainOccupied(connection, first.job_id)) return false
+  return !isNeeded(connection, first)
 }
 
 // Children that wait for it (0), and those that do not any more but live (1).
@@ -115,6 +143,7 @@ function removeChain(transaction: Transaction, first: JobRow): number {
   connection.run(DELETE_RUNS, chainId, chainId)
   connection.run(DELETE_DELIVERIES, chainId, chainId)
   connection.run(DELETE_DEPENDENCIES, chainId)
+  if (first.tags !== null) connection.run(DELETE_TAGS, chainId, chainId, first.tags)
   const removed = connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
   if (first.group_id !== null) connection.run(DELETE_EMPTY_GROUP, first.group_id)
   return removed

@@ -253,16 +253,46 @@ where reservation_seq > ? and reservation_seq <= ? and ended_at < ?
     where d.reservation_seq = pawl_reservations.reservation_seq
   )`
 
+// How many the statement above would remove.
+const COUNT_RESERVATIONS = `
+select count(*) as reservations
+from pawl_reservations
+where reservation_seq > ? and reservation_seq <= ? and ended_at < ?
+  and not exists (
+    select 1
+    from pawl_direct_occupancies d
+    where d.reservation_seq = pawl_reservations.reservation_seq
+  )`
+
 export function pruneReservations(
   { connection }: Transaction,
-  { endedBefore, limit, cursor }: PruneReservationsRequest,
+  request: PruneReservationsRequest,
 ): { removed: number; nextCursor: string | null } {
+  const page = findPageOfOldest(connection, request)
+  if (page === null) return { removed: 0, nextCursor: null }
+  const removed = connection.run(DELETE_RESERVATIONS, page.after, page.last, request.endedBefore)
+  return { removed, nextCursor: page.nextCursor }
+}
+
+export function countPrunableReservations(
+  connection: Connection,
+  request: PruneReservationsRequest,
+): { reservations: number; nextCursor: string | null } {
+  const page = findPageOfOldest(connection, request)
+  if (page === null) return { reservations: 0, nextCursor: null }
+  const row = connection.get<{ reservations: number }>(COUNT_RESERVATIONS, page.after, page.last, request.endedBefore)
+  return { reservations: row?.reservations ?? 0, nextCursor: page.nextCursor }
+}
+
+function findPageOfOldest(
+  connection: Connection,
+  { endedBefore, limit, cursor }: PruneReservationsRequest,
+): { after: number; last: number; nextCursor: string | null } | null {
   const after = cursor === null ? 0 : Number(cursor)
   const rows = connection.all<{ reservation_seq: number; created_at: number }>(SELECT_PAGE_OF_OLDEST, after, limit)
-  const last = rows.at(-1)
-  if (last === undefined) return { removed: 0, nextCursor: null }
-  const removed = connection.run(DELETE_RESERVATIONS, after, last.reservation_seq, endedBefore)
+  const last = rows.at(-1)?.reservation_seq
+  if (last === undefined) return null
   // Rows follow the time of their making, but a clock may have been ahead for a while: a whole page must be too young.
   const isLastPage = rows.length < limit || rows.every((row) => row.created_at >= endedBefore)
-  return { removed, nextCursor: isLastPage ? null : String(last.reservation_seq) }
+  return { after, last, nextCursor: isLastPage ? null : String(last) }
 }

@@ -12,6 +12,7 @@ import { findBusinessKey, holdBusinessKey } from './keys.ts'
 import { takeBackMember } from './members.ts'
 import { chainSeqOf } from './parents.ts'
 import { insertQueued } from './queued.ts'
+import { insertTags } from './tags.ts'
 
 // Everything that the order does not name is copied from the predecessor, also its place in the queue.
 const INSERT_RETRY = `
@@ -25,7 +26,7 @@ select ?, ?, lane_id, policy_id, coalesce(?, priority), coalesce(?, position), ?
   slot_at, case when ? then group_id end, parents, webhook_url
 from pawl_jobs
 where seq = ?
-returning seq, chain_id, lane_id, attempt, priority, position`
+returning seq, chain_id, lane_id, attempt, priority, position, tags`
 
 interface RetryPlace {
   /** A body of the predecessor has not ended: the retry must not start before it has. */
@@ -72,6 +73,7 @@ export function insertRetry(
     runAt: order.runAt,
     now: place.now,
   })
+  if (row.tags !== null) insertTags(transaction, row.seq, row.tags)
   noteQueued(transaction, order.jobId, row, place.now)
 }
 
@@ -82,6 +84,7 @@ interface InsertedRetry extends SqlRow {
   attempt: number
   priority: number
   position: number
+  tags: string | null
 }
 
 export function noteQueued(

@@ -1,0 +1,23 @@
+import type { Command } from 'commander'
+import type { Cli } from '../cli.ts'
+import { examples } from '../output/help.ts'
+import { printPage } from '../output/list.ts'
+import { nodeColumns } from '../output/nodes.ts'
+
+export function register(program: Command, cli: Cli): void {
+  program
+    .command('nodes')
+    .description('list the processes that execute jobs')
+    .addHelpText('after', examples([['pawl nodes', 'who is there, and what each handles']]))
+    .action(() => list(cli))
+}
+
+async function list(cli: Cli): Promise<void> {
+  await cli.withClient('read', async (client) => {
+    const page = await client.request('GET /api/nodes', {})
+    printPage(cli, page, nodeColumns(cli), {
+      line: 'No process executes jobs.',
+      hint: 'Start one with `pawl serve` or `pawl worker`.',
+    })
+  })
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { instantOut, jsonOut, wholeInQuery } from './fields.ts'
+import { runStatus } from './job.ts'
+
+export const failureReason = z.enum([
+  'error',
+  'timeout',
+  'crash',
+  'shutdown',
+  'cancelled',
+  'invalid-params',
+  'unserialisable-result',
+  'result-too-large',
+])
+
+export const run = z
+  .object({
+    run_id: z.string(),
+    job_id: z.string(),
+    chain_id: z.string(),
+    attempt: z.int(),
+    status: runStatus.nullable(),
+    reason: failureReason.nullable(),
+    params_snapshot: jsonOut,
+    template_id: z.string().nullable(),
+    started_at: instantOut,
+    finished_at: instantOut.nullable(),
+    duration_ms: z.int().nullable(),
+    node: z.string(),
+    exit_code: z.int().nullable(),
+    error: z.string().nullable(),
+    result: jsonOut,
+    artifacts: z.array(z.string()).readonly(),
+    log_path: z.string().nullable(),
+    progress: z.object({ fraction: z.number(), message: z.string().nullable() }).readonly().nullable(),
+  })
+  .meta({ id: 'Run' })
+
+export const logLine = z
+  .object({
+    /** Counts from 1. */
+    line: z.int(),
+    at: instantOut,
+    level: z.enum(['debug', 'info', 'warn', 'error']),
+    text: z.string(),
+    fields: z.record(z.string(), z.unknown()).readonly().nullable(),
+  })
+  .meta({ id: 'LogLine' })
+
+const LOG_LIMIT_MAX = 1_000
+
+/** `after` is the number of the last line that the caller has; `cursor` is the same, for those who follow pages. */
+export const logQuery = z
+  .strictObject({
+    after: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
+    cursor: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
+    limit: wholeInQuery(1, LOG_LIMIT_MAX).optional(),
+  })
+  .refine((query) => query.after === undefined || query.cursor === undefined, {
+    path: ['cursor'],
+    error: 'Expected `after` or `cursor`, got both.',
+  })

@@ -1,0 +1,27 @@
+import { wireJob, wireRun } from '../../domain/wire.ts'
+import * as history from '../../operations/read-history.ts'
+import { retryJob } from '../../operations/retry-job.ts'
+import * as contract from '../contract/job-runs.ts'
+import { created, ok } from './answer.ts'
+import { given } from './given.ts'
+import { type Route, route } from './handler.ts'
+import { okPage, pageOptions } from './pages.ts'
+import { okLogs } from './run-logs.ts'
+
+export const runRoutes: readonly Route[] = [
+  route(contract.listRuns, async ({ context, query }) => {
+    const { status, type, job_id } = query
+    const filter = given({ status, type, jobId: job_id })
+    return okPage(await history.listRuns(context, { ...pageOptions(query), ...filter }), wireRun)
+  }),
+
+  route(contract.getRun, async ({ context, params }) => ok(wireRun(await history.getRun(context, params.run_id)))),
+
+  route(contract.retryRun, async ({ context, params, body }) => {
+    const { kind, jobId } = await retryJob(context, { runId: params.run_id }, given(body))
+    const job = wireJob(await history.getJob(context, jobId))
+    return kind === 'created' ? created(job) : ok(job)
+  }),
+
+  route(contract.readRunLogs, ({ context, params, query }) => okLogs(context, params.run_id, query)),
+]

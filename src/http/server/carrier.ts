@@ -1,0 +1,144 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PawlError } from '../../domain/errors.ts'
+import type { Door } from '../../library/door.ts'
+import type { Logger } from '../../platform/logger.ts'
+import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
+import type { Route } from '../handlers/handler.ts'
+import { type Answer, perform, type RawRequest } from '../perform.ts'
+import { problem, problemOf } from '../problems.ts'
+import type { Identity } from './doorkeeper.ts'
+import type { Exchanges } from './exchanges.ts'
+import { malformed, readJsonBody } from './json-body.ts'
+import { sendAnswer, sendProblem } from './send.ts'
+
+export interface CarrierParts {
+  readonly door: Door
+  readonly exchanges: Exchanges
+  readonly logger: Logger
+}
+
+/** Carries requests to `perform` and its answers back. It knows no endpoint. */
+export class Carrier {
+  readonly #parts: CarrierParts
+
+  constructor(parts: CarrierParts) {
+    this.#parts = parts
+  }
+
+  mount(app: FastifyInstance, routes: readonly Route[]): void {
+    for (const route of routes) {
+      const { method, path, bodyMaxBytes = BODY_MAX_BYTES } = route.endpoint
+      app.route({
+        method,
+        url: toPattern(path),
+        bodyLimit: bodyMaxBytes,
+        handler: (request, reply) => this.#carry(route, request, reply),
+      })
+    }
+  }
+
+  async #carry(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const exchange = this.#parts.exchanges.of(reply.raw)
+    exchange.route = route.endpoint.path
+    const { actor } = exchange.identity as Identity
+    const { headers } = request.raw
+    const params = request.params as Record<string, string>
+    if (route.endpoint.params !== undefined && Object.values(params).includes('')) {
+      return sendProblem(reply, problem('not_found', 'There is nothing at this path: an id in it is empty.'))
+    }
+    const raw: RawRequest = {
+      params,
+      query: request.query,
+      body: request.body,
+      idempotencyKey: oneText(headers['idempotency-key']),
+      ifMatch: oneText(headers['if-match']),
+      get signal() {
+        return exchange.signal
+      },
+    }
+    return sendAnswer(reply, whileClosing(await perform(route, this.#parts.door, actor, raw)))
+  }
+
+  /** Errors of fastify, of the parsers, and ours. They say what was wrong, and nothing of the inside. */
+  readonly fail = (error: FastifyError | PawlError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const told = told4xx(error, request)
+    if (told !== null) return sendProblem(reply, told)
+    const { method } = request.raw
+    const { route } = this.#parts.exchanges.of(reply.raw)
+    this.#parts.logger.error({ error, route: `${method} ${route ?? '(no route)'}` }, 'A request failed')
+    return sendProblem(reply, problemOf(error))
+  }
+}
+
+/** JSON is all we read. What a form or a script tag of another site can send is not JSON. */
+export function readOnlyJson(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    if (encoding !== 'identity') return done(notJson(`the content encoding \`${encoding.slice(0, 40)}\``))
+    try {
+      const value = readJsonBody(body as Buffer, (text) => {
+        let parsed: unknown
+        void parse(request, text, (error, found) => {
+          if (error !== null)
+            throw malformed('Expected the body to be JSON without keys such as `__proto__`, got something else.')
+          parsed = found
+        })
+        return parsed
+      })
+      done(null, value)
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+function told4xx(error: FastifyError | PawlError, request: FastifyRequest) {
+  if (error instanceof PawlError) return problemOf(error)
+  switch (error.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE': {
+      const { bodyLimit } = request.routeOptions
+      return problem('body_too_large', `Expected a body of at most ${bodyLimit} bytes, got more.`)
+    }
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return problemOf(notJson(`\`${(request.headers['content-type'] ?? 'nothing').slice(0, 100)}\``))
+    case 'FST_ERR_BAD_URL':
+      return problem(
+        'malformed_request',
+        'Expected the path to be well escaped, but a `%` in it is followed by no code.',
+      )
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return problem('not_found', 'There is nothing at this path: a part of it is too long to be an id.')
+    default: {
+      const { statusCode = 500 } = error
+      return statusCode < 500 ? problem('malformed_request', 'The request is not well formed.') : null
+    }
+  }
+}
+
+function notJson(came: string): PawlError {
+  return new PawlError(
+    'unsupported_media_type',
+    `Expected \`Content-Type: application/json\` and a JSON body without encoding, got ${came}.`,
+  )
+}
+
+/** `/api/jobs/{job_id}` as the router writes it. */
+export function toPattern(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1')
+}
+
+/** Sent twice, node joins the two, and that is what is believed. */
+function oneText(header: string | string[] | undefined): string | null {
+  if (header === undefined) return null
+  return typeof header === 'string' ? header : header.join(', ')
+}
+
+/** Who comes through a door that is being closed is told so, not that the store is broken. */
+function whileClosing(answer: Answer): Answer {
+  const { code } = (answer.body ?? {}) as { readonly code?: unknown }
+  if (answer.status !== 503 || code !== 'closed') return answer
+  const told = problem('shutting_down', 'This server is shutting down. Nothing was changed; try again.')
+  return { status: told.status, body: told, headers: { 'retry-after': '1' } }
+}

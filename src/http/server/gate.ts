@@ -1,0 +1,73 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../platform/clock.ts'
+import { problem } from '../problems.ts'
+import { type Doorkeeper, type Identity, keyIn, retryAfter } from './doorkeeper.ts'
+import type { Exchanges } from './exchanges.ts'
+import type { HostGuard } from './host-guard.ts'
+import type { OriginGuard } from './origin-guard.ts'
+import { SAFE_HEADERS, sendProblem } from './send.ts'
+import type { CheckedHttpOptions } from './server-options.ts'
+import { TokenBuckets } from './token-buckets.ts'
+
+/** Requests per second of one key, unless somebody said otherwise. */
+const RATE_DEFAULT = 1_000
+
+/** What says only that the process lives. Probers have no key. */
+const OPEN_TO_ALL = /^\/(health|ready)(\?|$)/
+
+export interface GateParts {
+  readonly clock: Clock
+  readonly hosts: HostGuard
+  readonly origins: OriginGuard
+  readonly doorkeeper: Doorkeeper
+  readonly exchanges: Exchanges
+  readonly rateLimit: CheckedHttpOptions['rateLimit']
+}
+
+/** What every request passes before anything of it is read: is it meant for us, who sends it, and how often. */
+export class Gate {
+  readonly #parts: GateParts
+  readonly #rates: TokenBuckets | null
+
+  constructor(parts: GateParts) {
+    const { clock, rateLimit } = parts
+    this.#parts = parts
+    this.#rates = rateLimit === false ? null : new TokenBuckets(clock, rateLimit ?? RATE_DEFAULT)
+  }
+
+  /** Calls `pass` or answers. What can be said at once is: nearly every request goes through without waiting. */
+  check(request: FastifyRequest, reply: FastifyReply, pass: () => void): void {
+    const { hosts, origins, doorkeeper } = this.#parts
+    const { raw } = request
+    reply.headers(SAFE_HEADERS)
+    const refusal = hosts.check(raw) ?? origins.check(raw.headers)
+    if (refusal !== null) return void sendProblem(reply, refusal)
+    const shared = origins.headersFor(raw.headers.origin)
+    if (shared !== null) reply.headers(shared)
+    // A browser asks by OPTIONS, and without a key, whether it may ask.
+    if (raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
+    const key = keyIn(raw.headers)
+    const identity = doorkeeper.recall(key)
+    if (identity !== null) return this.#admit(identity, reply, pass)
+    void doorkeeper.identify(key, request.ip).then((found) => {
+      if (found.kind === 'identified') this.#admit(found.identity, reply, pass)
+      else sendProblem(reply, found.problem, found.headers)
+    })
+  }
+
+  #admit(identity: Identity, reply: FastifyReply, pass: () => void): void {
+    this.#parts.exchanges.of(reply.raw).identity = identity
+    const waitMs = this.#isLimited(identity) ? (this.#rates?.take(identity.keyId ?? 'anonymous') ?? 0) : 0
+    if (waitMs === 0) return pass()
+    sendProblem(
+      reply,
+      problem('rate_limited', 'Too many requests with this key. Wait, and try again.'),
+      retryAfter(waitMs),
+    )
+  }
+
+  /** Without keys only this machine can ask, and nobody is told how often, unless somebody said. */
+  #isLimited({ keyId }: Identity): boolean {
+    return keyId !== null || this.#parts.rateLimit !== null
+  }
+}

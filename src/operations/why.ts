@@ -1,0 +1,37 @@
+import { readText } from '../domain/options.ts'
+import type { Standing } from '../domain/standing.ts'
+import { decideWhy, type Why } from '../domain/why.ts'
+import type { Liveness } from '../store/nodes.ts'
+import type { OperationContext } from './context.ts'
+import { jobNotFound } from './not-found.ts'
+
+/** Why a Job is not running, or where it runs, or how and why it ended. */
+export async function explainJob(context: OperationContext, jobId: string): Promise<Why> {
+  const { store, clock } = context
+  const now = clock.now()
+  const standing = await store.findStanding(readText(jobId, 'jobId'), now)
+  if (standing === null) throw jobNotFound(jobId)
+  return decideWhy(standing, { now, dead: await findDead(store.liveness, nodesOf(standing)) })
+}
+
+/** The nodes on which the answer depends: no more than are listed. */
+function nodesOf(standing: Standing): ReadonlySet<string> {
+  switch (standing.kind) {
+    case 'queued': {
+      const { nodes, limits, predecessor } = standing
+      const holders = [...limits.flatMap((limit) => limit.holders), ...(predecessor === null ? [] : [predecessor])]
+      return new Set([...nodes, ...holders].map(({ nodeId }) => nodeId))
+    }
+    case 'running':
+      return new Set(standing.run === null ? [] : [standing.run.nodeId])
+    case 'ended':
+      return new Set(standing.body === null ? [] : [standing.body.nodeId])
+  }
+}
+
+/** A node that died a moment ago still has its row, until somebody recovers what it left. */
+async function findDead(liveness: Liveness, nodeIds: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const dead = new Set<string>()
+  for (const nodeId of nodeIds) if (!(await liveness.isAlive(nodeId))) dead.add(nodeId)
+  return dead
+}

@@ -1,0 +1,122 @@
+import { limitsTaken, resourceLimit } from '../../../../domain/limits.ts'
+import type { Finding } from '../../../../store/checks.ts'
+import type { Connection } from '../../connection.ts'
+import { listLimits } from '../permits.ts'
+import { checkOf, findingOf, type InvariantCheck, type Steps } from './probe.ts'
+
+// All of these read as many rows as bodies execute right now, or as many as nodes live.
+
+const SELECT_OVERFULL_NODES = `
+select n.node_id as id
+from pawl_nodes n
+where n.ended_at is null
+  and n.concurrency < (select count(*) from pawl_occupancies o where o.node_seq = n.node_seq)
+    + (select count(*) from pawl_direct_occupancies d where d.node_seq = n.node_seq)`
+
+const SELECT_MISCHARGED = `
+select j.job_id as id
+from pawl_occupancies o
+cross join pawl_jobs j on j.seq = o.seq
+where o.lane_id <> j.lane_id
+union all
+select s.reservation_id
+from pawl_direct_occupancies d
+cross join pawl_reservations s on s.reservation_seq = d.reservation_seq
+where d.lane_id <> s.lane_id`
+
+const probes = checkOf('I11', '', [
+  {
+    sql: SELECT_OVERFULL_NODES,
+    severity: 'warning',
+    message:
+      'Nodes have more bodies recorded than places. That is right only for some seconds, after the answer to a claim was lost.',
+    advice: 'Look again in ten seconds; if it stays so, report this as a bug of Pawl.',
+  },
+  {
+    sql: SELECT_MISCHARGED,
+    message: 'Bodies take other permits than their Jobs say.',
+    advice: 'Restore a backup if the file was changed by hand; else report this as a bug of Pawl.',
+  },
+])
+
+export const limits: InvariantCheck = {
+  invariant: 'I11',
+  title: 'Bodies take no more permits and places than the limits allow.',
+  *examine(connection, now) {
+    return [...(yield* probes.examine(connection, now)), ...(yield* findExceeded(connection))]
+  },
+}
+
+const COUNT_BODIES = `
+select l.type, l.resources, count(*) as bodies
+from (
+  select lane_id from pawl_occupancies
+  union all
+  select lane_id from pawl_direct_occupancies
+) as o
+cross join pawl_lanes l on l.lane_id = o.lane_id
+group by l.lane_id`
+
+function* findExceeded(connection: Connection): Steps<Finding[]> {
+  const taken = new Map<string, number>()
+  const limits = new Map(listLimits(connection).map(({ name, max }) => [name, max]))
+  for (const row of connection.all<{ type: string; resources: string; bodies: number }>(COUNT_BODIES)) {
+    const resources = JSON.parse(row.resources) as string[]
+    for (const name of limitsTaken(row.type, resources)) taken.set(name, (taken.get(name) ?? 0) + row.bodies)
+    // A resource that nobody gave a limit is exclusive.
+    for (const name of resources.map(resourceLimit)) if (!limits.has(name)) limits.set(name, 1)
+  }
+  yield
+  const exceeded = [...limits].filter(([name, max]) => (taken.get(name) ?? 0) > max)
+  if (exceeded.length === 0) return []
+  return [
+    findingOf(
+      {
+        severity: 'warning',
+        message:
+          'More bodies execute than a limit allows. That is right only after the limit was lowered, until they have ended.',
+        advice: 'If no limit was lowered, report this as a bug of Pawl.',
+      },
+      exceeded.map(([name, max]) => `${name}: ${taken.get(name)} of ${max}`),
+    ),
+  ]
+}
+
+const SELECT_BODIES_OF_THE_GONE = `
+select j.job_id as id
+from pawl_occupancies o
+cross join pawl_nodes n on n.node_seq = o.node_seq
+cross join pawl_jobs j on j.seq = o.seq
+where n.ended_at is not null
+union all
+select s.reservation_id
+from pawl_direct_occupancies d
+cross join pawl_nodes n on n.node_seq = d.node_seq
+cross join pawl_reservations s on s.reservation_seq = d.reservation_seq
+where n.ended_at is not null`
+
+const SELECT_BODIES_ELSEWHERE = `
+select j.job_id as id
+from pawl_occupancies o
+cross join pawl_runs r on r.seq = o.seq
+cross join pawl_jobs j on j.seq = o.seq
+where o.node_seq <> r.node_seq
+union all
+select s.reservation_id
+from pawl_direct_occupancies d
+cross join pawl_reservations s on s.reservation_seq = d.reservation_seq
+where d.node_seq is not s.node_seq`
+
+export const homes = checkOf('I15', 'Nothing is RUNNING without a node.', [
+  {
+    sql: SELECT_BODIES_OF_THE_GONE,
+    message: 'Bodies are recorded on nodes that have left, so nobody will end them.',
+    advice: 'Use --fix: it has their nodes looked at again, and recovery ends what is left of them.',
+    remedy: 'nodes',
+  },
+  {
+    sql: SELECT_BODIES_ELSEWHERE,
+    message: 'Bodies are recorded on another node than the one that claimed them.',
+    advice: 'Restore a backup if the file was changed by hand; else report this as a bug of Pawl.',
+  },
+])

@@ -1,0 +1,72 @@
+import { type Finding, type Remedy, ROWS_COUNTED_MAX, ROWS_LISTED_MAX } from '../../../../store/checks.ts'
+import type { Connection, SqlRow, SqlValue } from '../../connection.ts'
+import type { Walk } from './walks.ts'
+
+/** Work that may be interrupted wherever it yields, so that others have their turn. */
+export type Steps<Result> = Generator<undefined, Result>
+
+/** One invariant, and how it is looked at. */
+export interface InvariantCheck {
+  readonly invariant: string
+  /** What holds when nothing is found. */
+  readonly title: string
+  examine(connection: Connection, now: number): Steps<Finding[]>
+}
+
+/** A question whose answers, one row each with its `id`, contradict an invariant. */
+export interface Probe {
+  /** Its values are the bounds of a page, from and to, and then the present if it `takesNow`. */
+  readonly sql: string
+  /** Absent: its table stays small, or one look at an index is enough. */
+  readonly walk?: Walk
+  readonly takesNow?: true
+  /** @default 'fault' */
+  readonly severity?: 'warning'
+  readonly message: string
+  readonly advice: string
+  readonly remedy?: Remedy
+}
+
+export function checkOf(invariant: string, title: string, probes: readonly Probe[]): InvariantCheck {
+  return {
+    invariant,
+    title,
+    *examine(connection, now) {
+      const findings: Finding[] = []
+      for (const probe of probes) {
+        const ids = yield* answersTo(probe, connection, now)
+        if (ids.length > 0) findings.push(findingOf(probe, ids))
+      }
+      return findings
+    },
+  }
+}
+
+export function findingOf(
+  about: Pick<Probe, 'message' | 'advice' | 'severity' | 'remedy'>,
+  ids: readonly string[],
+): Finding {
+  const { message, advice, severity = 'fault', remedy = null } = about
+  return { severity, message, advice, rows: ids.slice(0, ROWS_LISTED_MAX), count: ids.length, remedy }
+}
+
+function* answersTo(probe: Probe, connection: Connection, now: number): Steps<string[]> {
+  const ids: string[] = []
+  const present = probe.takesNow ? [now] : []
+  for (const bounds of probe.walk === undefined ? [[]] : pagesOf(probe.walk, connection)) {
+    for (const { id } of connection.all<{ id: SqlValue }>(probe.sql, ...bounds, ...present)) ids.push(String(id))
+    yield
+    if (ids.length >= ROWS_COUNTED_MAX) break
+  }
+  return ids.slice(0, ROWS_COUNTED_MAX)
+}
+
+/** The bounds of each page, one after the other: those of the page before, then its own. */
+export function* pagesOf(walk: Walk, connection: Connection): Generator<readonly SqlValue[]> {
+  for (let from = walk.start; ; ) {
+    const to = Object.values(connection.get<SqlRow>(walk.next, ...from) ?? {})
+    if (to.length === 0 || to[0] === null) return
+    yield [...from, ...to]
+    from = to
+  }
+}

@@ -1,0 +1,51 @@
+// The checks on a store on which others work at full speed: no false alarm, and nobody is kept from working.
+
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { examineStore, repairStore } from '../../src/operations/doctor.ts'
+import { startScript } from '../recovery/processes.ts'
+import { contextOn, newFolder, openStore, select } from './stage.ts'
+
+const WORKER = new URL('./fixtures/worker.mjs', import.meta.url)
+const SILENT = { info() {}, warn() {}, error() {} }
+
+const ENDED = 'select count(*) as n from pawl_runs where status is not null'
+
+test('two processes drain a queue while a third examines it again and again', { timeout: 60_000 }, async () => {
+  const path = join(newFolder(), 'pawl.db')
+  const store = await openStore(path)
+  const workers = [startScript(WORKER, { path, jobs: 1_500 }), startScript(WORKER, { path, jobs: 1_500 })]
+  const faults: unknown[] = []
+  const seen = new Set<number>()
+  // 30 parents that are tried three times, and their 2,970 companions.
+  const all = 30 * 3 + 2_970
+  for (let ended = 0; ended < all; ended = Number(select(path, ENDED)[0]?.['n'])) {
+    const { checks } = await examineStore(contextOn(store))
+    faults.push(...checks.filter(({ status }) => status === 'fault'))
+    seen.add(ended)
+  }
+  expect(faults).toEqual([])
+  expect(seen.size).toBeGreaterThan(3)
+  for (const worker of workers) worker.kill('SIGTERM')
+  await Promise.all(workers.map(({ exited }) => exited))
+})
+
+test('a process that was killed in the middle is a warning, until it is recovered', async () => {
+  const path = join(newFolder(), 'pawl.db')
+  const worker = startScript(WORKER, { path, jobs: 200, holds: true })
+  await worker.tells('begun')
+  const store = await openStore(path)
+  expect((await examineStore(contextOn(store))).checks.find(({ id }) => id === 'nodes')?.status).toBe('ok')
+  worker.kill('SIGKILL')
+  await worker.exited
+
+  const examination = await examineStore(contextOn(store))
+  expect(examination.ok).toBe(true)
+  expect(examination.checks.find(({ id }) => id === 'nodes')).toMatchObject({
+    status: 'warning',
+    findings: [{ remedy: 'recovery', rows: [expect.stringContaining('(worker, process ')] }],
+  })
+  const { after } = await repairStore(contextOn(store), { logger: SILENT })
+  expect(after.ok).toBe(true)
+  expect(after.checks.find(({ id }) => id === 'nodes')?.status).toBe('ok')
+})

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import type { z } from 'zod'
+import { httpTransport } from '../../src/client/http-transport.ts'
+import { ROLES, type Role } from '../../src/domain/role.ts'
+import { type Endpoint, routeOf } from '../../src/http/contract/endpoint.ts'
+import { routes } from '../../src/http/handlers/index.ts'
+import { type Api, allEndpoints, checked, openApi } from './api-stage.ts'
+
+/** Bodies that are right as such, so that only what the test is about can be refused. */
+function exampleOf({ body }: Endpoint): Record<string, unknown> | undefined {
+  if (body === undefined) return undefined
+  const [example] = ((body as z.ZodType).meta()?.['examples'] ?? []) as Record<string, unknown>[]
+  if (example === undefined) throw new Error('every body has an example')
+  return example
+}
+
+function idsOf({ path }: Endpoint, id: string): Record<string, string> {
+  return Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, id]))
+}
+
+interface Asked {
+  readonly id?: string
+  readonly query?: Record<string, string>
+  readonly body?: unknown
+}
+
+/** Asks as somebody with this role. */
+function asking(api: Api, role: Role) {
+  const transport = checked(httpTransport({ server: api.url, apiKey: api.keys[role] }))
+  return async (endpoint: Endpoint, { id = 'nope', query = {}, body = exampleOf(endpoint) }: Asked = {}) => {
+    const params = idsOf(endpoint, id)
+    const { status, body: answer } = await transport.send({
+      route: routeOf(endpoint),
+      params,
+      query,
+      body,
+      headers: {},
+      signal: undefined,
+    })
+    const { code, path } = (answer ?? {}) as { code?: string; path?: string }
+    return { status, code, path }
+  }
+}
+
+const withIds = allEndpoints.filter(({ path }) => path.includes('{'))
+const withBody = allEndpoints.filter(({ body }) => body !== undefined)
+const changing = allEndpoints.filter(({ method }) => method === 'PATCH')
+const guarded = allEndpoints.filter(({ role }) => role !== 'viewer')
+
+/** Whoever sets a limit names what may not be there yet. */
+const NAMES_NEW = ['PUT /api/limits/{name}']
+
+const SHAPES = ['nope', '01a1e247-ecfb-7ea2-819d-0de735be68df', '0', 'x'.repeat(900), 'a/b', '..', '%', 'ü', 'a\u0000b']
+
+describe('every endpoint', () => {
+  test('has a route of its own, and every route is one of them', () => {
+    expect(routes.map(({ endpoint }) => routeOf(endpoint)).toSorted()).toEqual(allEndpoints.map(routeOf).toSorted())
+    expect(new Set(allEndpoints.map(routeOf)).size).toBe(allEndpoints.length)
+  })
+
+  test('names what it changes in the audit log, and only if it is no reading', () => {
+    const readings = allEndpoints.filter(({ action }) => action === null).map(routeOf)
+    expect(readings.filter((name) => !name.startsWith('GET '))).toEqual(['POST /api/schedules/preview'])
+    for (const { action } of guarded) if (action !== null) expect(action).toMatch(/^[a-z-]+\.[a-z-]+$/)
+  })
+
+  test('says 404 to an id in its path that does not exist, whatever its shape', async () => {
+    const ask = asking(await openApi(), 'admin')
+    for (const endpoint of withIds.filter((one) => !NAMES_NEW.includes(routeOf(one)))) {
+      for (const id of SHAPES) {
+        const { status } = await ask(endpoint, { id })
+        expect({ route: routeOf(endpoint), id, status }).toEqual({ route: routeOf(endpoint), id, status: 404 })
+      }
+    }
+  })
+
+  test('says 403 to whoever has a lower role than it needs', async () => {
+    const api = await openApi()
+    for (const endpoint of guarded) {
+      for (const role of ROLES.slice(0, ROLES.indexOf(endpoint.role))) {
+        const { status, code } = await asking(api, role)(endpoint)
+        expect({ route: routeOf(endpoint), role, status, code }).toMatchObject({ status: 403, code: 'forbidden' })
+      }
+    }
+  })
+
+  test('says 401 to whoever has no key', async () => {
+    const { url } = await openApi()
+    for (const { method, path } of allEndpoints) {
+      const answer = await fetch(`${url}${path.replace(/\{\w+\}/g, 'nope')}`, { method })
+      expect({ path, status: answer.status }).toEqual({ path, status: 401 })
+    }
+  })
+
+  test('says 422 to a query parameter that it does not know, and names it', async () => {
+    const ask = asking(await openApi(), 'admin')
+    for (const endpoint of allEndpoints) {
+      const told = await ask(endpoint, { query: { nonsense: '1' } })
+      expect({ route: routeOf(endpoint), ...told }).toMatchObject({ status: 422, path: 'nonsense' })
+    }
+  })
+
+  test('says 422 to a field of the body that it does not know, and names it', async () => {
+    const ask = asking(await openApi(), 'admin')
+    for (const endpoint of withBody) {
+      const told = await ask(endpoint, { body: { ...exampleOf(endpoint), nonsense: 1 } })
+      expect({ route: routeOf(endpoint), ...told }).toMatchObject({ status: 422, path: 'nonsense' })
+    }
+  })
+
+  test('says 422 to a body that is no object', async () => {
+    const ask = asking(await openApi(), 'admin')
+    for (const endpoint of withBody) {
+      for (const body of [[], 'text', 7, null, true]) {
+        const told = await ask(endpoint, { body })
+        expect({ route: routeOf(endpoint), body, ...told }).toMatchObject({ status: 422, code: 'invalid_option' })
+      }
+    }
+  })
+
+  test('that changes a thing says 422 to a change of nothing', async () => {
+    const ask = asking(await openApi(), 'admin')
+    expect(changing.length).toBeGreaterThan(3)
+    for (const endpoint of changing) {
+      expect(await ask(endpoint, { body: {} })).toMatchObject({ status: 422, code: 'invalid_option' })
+    }
+  })
+
+  test('has an example that its own schema takes', () => {
+    for (const endpoint of withBody) {
+      expect((endpoint.body as z.ZodType).safeParse(exampleOf(endpoint)).success, routeOf(endpoint)).toBe(true)
+    }
+  })
+})
+
+describe('every list', () => {
+  const paged = allEndpoints.filter(({ query }) => query !== undefined && 'cursor' in query.shape)
+
+  test.each(['0', '1001', '-1', '1.5', 'x', ''])('refuses the limit `%s`', async (limit) => {
+    const ask = asking(await openApi(), 'admin')
+    for (const endpoint of paged) {
+      const told = await ask(endpoint, { query: { limit } })
+      expect({ route: routeOf(endpoint), ...told }).toMatchObject({ status: 422, path: 'limit' })
+    }
+  })
+
+  test('takes a limit of 1 and of 200, and refuses a cursor that it never gave', async () => {
+    const api = await openApi()
+    const ask = asking(api, 'admin')
+    for (const endpoint of paged.filter(({ path }) => !path.includes('{'))) {
+      for (const limit of ['1', '200']) expect((await ask(endpoint, { query: { limit } })).status).toBe(200)
+      const told = await ask(endpoint, { query: { cursor: 'nonsense' } })
+      expect({ route: routeOf(endpoint), ...told }).toMatchObject({ status: 422, path: 'cursor' })
+    }
+  })
+})

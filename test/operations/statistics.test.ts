@@ -1,0 +1,109 @@
+// The numbers that people look at: what was executed, what ended lately, what waits.
+import { expect, test } from 'vitest'
+import { defineJob } from '../../src/index.ts'
+import { readStatistics } from '../../src/operations/statistics.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { openTestScheduler, SettableClock } from '../../src/testing/index.ts'
+
+const HOUR_MS = 3_600_000
+const BEGIN = Date.UTC(2026, 0, 1, 9, 30)
+const NONE = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0 }
+
+const quick = defineJob({ type: 'quick', run: () => null })
+const failing = defineJob({ type: 'failing', retry: { maxRetries: 0 }, run: () => Promise.reject(new Error('no')) })
+const slow = defineJob({
+  type: 'slow',
+  run: ({ signal }) => new Promise<void>((end) => signal.addEventListener('abort', () => end())),
+})
+
+async function openStage() {
+  const store = await sqlite(':memory:').open()
+  const clock = new SettableClock(BEGIN)
+  const jobs = [quick, failing, slow]
+  const stage = await openTestScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, clock, jobs, concurrency: 2 })
+  return { stage, scheduler: stage.scheduler, context: { store, clock } }
+}
+
+test('of a new store: nothing, for each of the last 24 hours', async () => {
+  const { stage, context } = await openStage()
+  const { totals, hours, queue } = await readStatistics(context)
+  expect(totals).toEqual(NONE)
+  expect(hours.map(({ hourAt }) => hourAt)).toEqual(
+    Array.from({ length: 24 }, (_, index) => Date.UTC(2026, 0, 1, 9) - (23 - index) * HOUR_MS),
+  )
+  expect(hours.every(({ executed, cancelled, runMs, waitMs }) => executed + cancelled + runMs + waitMs === 0)).toBe(
+    true,
+  )
+  expect(queue).toEqual({
+    queued: 0,
+    ready: 0,
+    running: 0,
+    oldestReadyAt: null,
+    waitingTickets: 0,
+    runningDirects: 0,
+  })
+  await stage.close()
+})
+
+test('totals reach back for ever, hours for a day, and what waits is told as it is now', async () => {
+  const { stage, scheduler, context } = await openStage()
+  await scheduler.enqueueMany([
+    { type: quick, params: null },
+    { type: failing, params: null },
+  ])
+  await stage.runUntilIdle()
+  await stage.advance('2h')
+  await scheduler.enqueueMany([
+    { type: quick, params: null },
+    { type: quick, params: null },
+  ])
+  await (await scheduler.enqueue(quick, null, { delayMs: HOUR_MS })).cancel()
+  await scheduler.runDirect(quick, null)
+  const aborted = await scheduler.enqueue(slow, null)
+  await stage.runUntilIdle()
+  await stage.advance('10s')
+  await aborted.cancel({ mode: 'abort' })
+  await stage.advance('1s')
+  const waiting = await scheduler.enqueueMany(Array.from({ length: 3 }, () => ({ type: slow, params: null })))
+  await scheduler.enqueue(quick, null, { delayMs: 2 * HOUR_MS })
+  await stage.runUntilIdle()
+
+  const { totals, hours, queue } = await readStatistics(context)
+  expect(totals).toEqual({ executed: 5, completed: 3, failed: 2, skipped: 0, cancelled: 2 })
+  expect(hours.filter(({ executed, cancelled }) => executed + cancelled > 0)).toEqual([
+    { ...NONE, hourAt: Date.UTC(2026, 0, 1, 9), executed: 2, completed: 1, failed: 1, runMs: 0, waitMs: 0 },
+    {
+      ...NONE,
+      hourAt: Date.UTC(2026, 0, 1, 11),
+      executed: 3,
+      completed: 2,
+      failed: 1,
+      cancelled: 2,
+      runMs: 10_000,
+      waitMs: 0,
+    },
+  ])
+  expect(queue).toMatchObject({ queued: 2, ready: 1, running: 2, oldestReadyAt: context.clock.now() })
+  for (const { jobId } of waiting) await scheduler.cancel(jobId, { mode: 'abort' })
+  await stage.advance('1m')
+
+  await stage.advance('30h')
+  const later = await readStatistics(context)
+  expect(later.totals).toMatchObject({ executed: 8, cancelled: 5 })
+  expect(later.hours.reduce((sum, { executed }) => sum + executed, 0)).toBe(0)
+  await stage.close()
+})
+
+test('lists are asked for by tag, and Runs by type; what is no text is refused', async () => {
+  const { stage, scheduler } = await openStage()
+  const job = await scheduler.enqueue(quick, null, { tags: ['red'] })
+  await scheduler.enqueue(failing, null)
+  await stage.runUntilIdle()
+  expect((await scheduler.listJobs({ tag: 'red' })).items).toMatchObject([{ jobId: job.jobId, tags: ['red'] }])
+  expect((await scheduler.listRuns({ type: 'failing' })).items).toMatchObject([{ type: 'failing', status: 'FAILED' }])
+  expect((await scheduler.listRuns({ type: 'failing', status: 'COMPLETED' })).items).toEqual([])
+  await expect(scheduler.listJobs({ tag: '' })).rejects.toMatchObject({ code: 'invalid_option', path: 'tag' })
+  await expect(scheduler.listRuns({ type: 7 as unknown as string })).rejects.toMatchObject({ path: 'type' })
+  await expect(scheduler.listJobs({ cursor: '1:2' })).rejects.toMatchObject({ code: 'invalid_option', path: 'cursor' })
+  await stage.close()
+})

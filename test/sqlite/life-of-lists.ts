@@ -1,0 +1,52 @@
+// What people ask for who look at the store from outside, lived through once: part of the life whose statements are explained.
+import type { StoreSource } from 'pawl'
+import type { SettableClock, TestScheduler } from 'pawl/testing'
+
+type Store = Awaited<ReturnType<StoreSource['open']>>
+
+const HOUR_MS = 3_600_000
+
+/** Jobs with tags that end, are retried and are pruned, and statistics of hours that are long ago. */
+export async function liveWithLists(stage: TestScheduler, store: Store, clock: SettableClock): Promise<void> {
+  const { scheduler } = stage
+  await scheduler.enqueueMany(
+    Array.from({ length: 200 }, (_, n) => ({ type: 'quick', params: null, tags: [`n${n}`, 'red'] })),
+  )
+  await scheduler.enqueue('failing', null, { tags: ['red'], retry: { maxRetries: 1 } })
+  const skipping = await scheduler.groups.create({
+    onFailure: 'skip',
+    jobs: [
+      { type: 'failing', params: null, retry: { maxRetries: 0 } },
+      ...Array.from({ length: 100 }, () => ({ type: 'quick', params: null, delayMs: HOUR_MS })),
+    ],
+  })
+  await stage.advance('2m')
+  await skipping.settled()
+  await store.foldHours({ nodesBefore: clock.now() - 48 * HOUR_MS, hoursBefore: clock.now() - 90 * 24 * HOUR_MS })
+}
+
+/** Pages of every list of Jobs and Runs, and the numbers of the queue. */
+export async function readLists(store: Store, now: number): Promise<void> {
+  const walk = async (list: (cursor: string | null) => Promise<{ readonly nextCursor: string | null }>) => {
+    const { nextCursor } = await list(null)
+    if (nextCursor !== null) await list(nextCursor)
+  }
+  const statuses = [{}, ...(['QUEUED', 'RUNNING', 'FINISHED', 'CANCELLED'] as const).map((status) => ({ status }))]
+  const marks = [{}, { tag: 'red' }, { groupId: 'g' }, { scheduleId: 's' }, { templateId: 't' }]
+  for (const status of statuses) {
+    for (const mark of marks) {
+      for (const type of [{}, { type: 'quick' }]) {
+        await walk((cursor) => store.listJobs({ ...status, ...mark, ...type, limit: 2, cursor }, now))
+      }
+    }
+  }
+  const outcomes = [{}, ...(['COMPLETED', 'FAILED', 'SKIPPED'] as const).map((status) => ({ status }))]
+  for (const status of outcomes) {
+    for (const type of [{}, { type: 'quick' }]) {
+      await walk((cursor) => store.listRuns({ ...status, ...type, limit: 2, cursor }))
+    }
+  }
+  await store.readTotals()
+  await store.listHours(now - 24 * HOUR_MS, 100)
+  await store.countQueue(1_000, now)
+}

@@ -1,0 +1,73 @@
+import { writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { openScheduler } from '../../src/index.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { newDatabase } from '../recovery/database.ts'
+import { PATIENCE, startScript } from '../recovery/processes.ts'
+
+// A node is a process of its own; this one only enqueues and asks.
+
+const NODE = new URL('../direct/fixtures/node.mjs', import.meta.url)
+
+test('another process is asked about, and believed to be dead as soon as it is', { timeout: 60_000 }, async () => {
+  const file = newDatabase()
+  const options = { concurrency: 2 }
+  const node = startScript(NODE, { file, name: 'cellar', types: ['work', 'gpu'], options })
+  const nodeId = await node.tells<string>('opened')
+  await using scheduler = await openScheduler({ store: sqlite(file) })
+  const [first, second] = await scheduler.enqueueMany([
+    { type: 'gpu', params: 'first' },
+    { type: 'gpu', params: 'second' },
+  ])
+  const runId = await vi.waitFor(async () => {
+    const run = await scheduler.findRunOfJob(first.jobId)
+    if (run === null) throw new Error('It has not begun.')
+    return run.runId
+  }, PATIENCE)
+
+  expect(await first.why()).toMatchObject({
+    state: 'RUNNING',
+    reasons: [{ code: 'running', runId, nodeId, nodeName: 'cellar' }],
+  })
+  const waiting = await second.why()
+  expect(waiting.reasons).toMatchObject([
+    { code: 'resource_limit', name: 'resource:gpu', holders: [{ runId, jobId: first.jobId, nodeId, nodeAlive: true }] },
+  ])
+  expect(waiting.summary).toMatch(/has held it for .* on node cellar\.$/)
+
+  node.kill('SIGKILL')
+  expect(await node.exited).toBe('SIGKILL')
+  expect((await first.why()).reasons).toMatchObject([
+    { code: 'running', nodeId },
+    {
+      code: 'node_dead',
+      message: 'Node cellar is dead: a living node is about to end the run with reason `crash`.',
+      nodeId,
+      nodeName: 'cellar',
+    },
+  ])
+  expect((await second.why()).reasons).toMatchObject([
+    { code: 'no_node', message: 'No living node handles `gpu`; dead: cellar.', dead: [{ nodeId, name: 'cellar' }] },
+    {
+      code: 'resource_limit',
+      message: expect.stringMatching(/on node cellar, which is dead: recovery is about to end it\.$/),
+      holders: [{ runId, nodeAlive: false }],
+    },
+  ])
+
+  // Another node buries it, and ends what it left.
+  for (const params of ['first', 'second']) writeFileSync(join(dirname(file), `go-${params}`), '')
+  const heir = startScript(NODE, { file, name: 'attic', types: ['work', 'gpu'], options })
+  await heir.tells('opened')
+  await first.settled()
+  const codes = (await first.why()).reasons.map(({ code }) => code)
+  expect(codes).toEqual(['failed', 'retry_follows', 'settled'])
+  expect((await first.why()).reasons).toMatchObject([
+    { reason: 'crash', nodeName: 'cellar' },
+    { attempt: 2, status: 'FINISHED', outcome: 'COMPLETED', byHand: false },
+    { outcome: 'COMPLETED', attempts: 2 },
+  ])
+  heir.kill('SIGTERM')
+  await heir.exited
+})
