@@ -13,6 +13,13 @@ export async function startChild(name, ...args) {
   return { child, told }
 }
 
+/** Asks it something, and resolves with what it tells. */
+export async function askChild({ child }) {
+  child.send('?')
+  const [told] = await once(child, 'message')
+  return told
+}
+
 /** Lets it end in good order. */
 export async function endChild({ child }) {
   child.disconnect()

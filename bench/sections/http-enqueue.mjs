@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import autocannon from 'autocannon'
-import { alternate, compareSpeeds } from '../figures.mjs'
-import { endChild, startChild } from '../processes.mjs'
+import { alternate, compareSpeeds, line } from '../figures.mjs'
+import { askChild, endChild, startChild } from '../processes.mjs'
 import { inFolder, Noop, openPawl } from '../stage.mjs'
 
 const BODY = JSON.stringify({
@@ -19,12 +18,12 @@ export async function enqueueOverHttp({ folder: parent, scale, say }) {
     const ours = await startChild('http-server', folder)
     const bare = await startChild('http-bare')
     const worker = await startChild('http-worker', folder)
+    const cost = { ours: [], bare: [] }
     const speeds = await alternate(scale.portions, {
-      ours: () => post(ours.told.port, scale),
-      bare: () => post(bare.told.port, scale),
+      ours: () => post(ours, scale, cost.ours),
+      bare: () => post(bare, scale, cost.bare),
     })
-    worker.child.send('how many?')
-    const [{ executed }] = await once(worker.child, 'message')
+    const { executed } = await askChild(worker)
     say(`the other process executed ${executed} jobs meanwhile`)
     for (const child of [ours, bare, worker]) await endChild(child)
     return [
@@ -35,14 +34,22 @@ export async function enqueueOverHttp({ folder: parent, scale, say }) {
         referenceName: 'bare fastify route, same schema, nothing stored',
         atLeast: 0.333,
       }),
+      // The least of all portions: what else the machine does can only add to it.
+      line({
+        name: 'the same in time of the processor, per request',
+        ours: `${Math.min(...cost.ours).toFixed(0)} µs`,
+        reference: `${Math.min(...cost.bare).toFixed(0)} µs bare fastify route`,
+        ratio: Math.min(...cost.bare) / Math.min(...cost.ours),
+      }),
     ]
   })
 }
 
-/** How many were accepted per second. */
-async function post(port, { connections, seconds }) {
+/** How many were accepted per second. Notes what each cost in microseconds of the server's processor. */
+async function post(server, { connections, seconds }, cost) {
+  const before = await askChild(server)
   const result = await autocannon({
-    url: `http://127.0.0.1:${port}/api/jobs`,
+    url: `http://127.0.0.1:${server.told.port}/api/jobs`,
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: BODY,
@@ -52,5 +59,7 @@ async function post(port, { connections, seconds }) {
   if (result.non2xx > 0 || result.errors > 0) {
     throw new Error(`${result.non2xx} answers were no success, and ${result.errors} requests failed.`)
   }
+  const { cpu } = await askChild(server)
+  cost.push((cpu.user + cpu.system - before.cpu.user - before.cpu.system) / result['2xx'])
   return result['2xx'] / result.duration
 }

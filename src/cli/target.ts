@@ -81,8 +81,17 @@ function serverTarget(text: string, from: string, key: string | undefined): Serv
   if (url.username !== '' || url.password !== '') {
     throw usageError(`Expected ${from} to be an address without a password. Give the key with --key or PAWL_API_KEY.`)
   }
+  if (url.search !== '' || url.hash !== '') {
+    throw usageError(`Expected ${from} to be an address without a query or fragment, got '${text}'.`)
+  }
   const address = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-  return { kind: 'server', url: address, apiKey: nonEmpty(key), description: `the server ${address}` }
+  return { kind: 'server', url: address, apiKey: readKey(key), description: `the server ${address}` }
+}
+
+/** What came may be nearly a key, so it is not shown. */
+function readKey(key: string | undefined): string | undefined {
+  if (key === undefined || key === '' || /^[!-~]+$/.test(key)) return nonEmpty(key)
+  throw usageError('Expected --key or PAWL_API_KEY to be a key as `pawl keys create` shows it, without spaces.')
 }
 
 /** `sqlite:pawl.db`, `sqlite:/var/lib/pawl.db` or just a path, relative to the folder. */

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { PawlError } from '../domain/errors.ts'
 import { mayActAs } from '../domain/role.ts'
+import { capText } from '../domain/run.ts'
 import type { Door } from '../library/door.ts'
 import { auditedContext } from '../operations/audit.ts'
 import type { OperationContext } from '../operations/context.ts'
@@ -8,7 +9,7 @@ import { askedOf } from './asked-of.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { describeFault } from './fault-words.ts'
 import type { Actor, Route } from './handlers/handler.ts'
-import { type Problem, problem, problemOf } from './problems.ts'
+import { PATH_LENGTH_MAX, type Problem, problem, problemOf } from './problems.ts'
 
 /** A request as it came, before anything of it is believed. */
 export interface RawRequest {
@@ -121,7 +122,7 @@ function invalidValue(issues: readonly z.core.$ZodIssue[]): Problem {
 function pathOf(issue: z.core.$ZodIssue): string {
   const path = issue.path.map(String)
   if (issue.code === 'unrecognized_keys' && issue.keys[0] !== undefined) path.push(issue.keys[0])
-  return path.join('.')
+  return capText(path.join('.'), PATH_LENGTH_MAX)
 }
 
 /** Others that are versioned only tell their version. */

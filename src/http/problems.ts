@@ -115,7 +115,7 @@ export function problemOf(error: unknown, about: About = NOTHING_IN_PARTICULAR):
   const { code, path, details } = error
   const status = statusOf(error, about.ids)
   if (status === 500) return problem('internal_error', SOMETHING_WRONG)
-  const told = path === undefined ? undefined : wirePath(path, fieldsOf(about.body))
+  const told = path === undefined ? undefined : capText(wirePath(path, fieldsOf(about.body)), PATH_LENGTH_MAX)
   return {
     ...wireDetails(details),
     ...problem(code, status === 503 ? withoutPaths(error) : capText(withWirePath(error, told), DETAIL_MAX), status),
@@ -124,6 +124,9 @@ export function problemOf(error: unknown, about: About = NOTHING_IN_PARTICULAR):
 }
 
 const SOMETHING_WRONG = 'Something went wrong here. It was logged.'
+
+/** Names of fields are the caller's, and may be long. */
+export const PATH_LENGTH_MAX = 500
 
 /** What an operation says may quote what came, which may be long. */
 const DETAIL_MAX = 2_000

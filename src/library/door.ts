@@ -2,6 +2,7 @@ import type { DirectExecutions } from '../engine/direct-execution.ts'
 import type { RecoveryStats } from '../engine/recovery.ts'
 import type { OperationContext } from '../operations/context.ts'
 import type { Logger } from '../platform/logger.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** What the HTTP API and the CLI need of a scheduler to call the operations themselves. */
 export interface Door {
@@ -32,3 +33,62 @@ export interface NodeControl {
 }
 
 export { DOOR } from '../operations/door.ts'
+
+/** A scheduler as the node it is. What only the scheduler itself knows is handed in. */
+export class NodeOf implements NodeControl {
+  readonly name: string
+  readonly concurrency: number
+  readonly #scheduler: Scheduler
+  readonly #inside: {
+    readonly isClosing: () => boolean
+    readonly lastRecovery: () => RecoveryStats | null
+    readonly wake: () => void
+  }
+
+  constructor(
+    scheduler: Scheduler,
+    { name, concurrency }: { readonly name: string; readonly concurrency: number },
+    inside: { isClosing: () => boolean; lastRecovery: () => RecoveryStats | null; wake: () => void },
+  ) {
+    this.name = name
+    this.concurrency = concurrency
+    this.#scheduler = scheduler
+    this.#inside = inside
+  }
+
+  get nodeId(): string {
+    return this.#scheduler.nodeId
+  }
+
+  get isStarted(): boolean {
+    return this.#scheduler.isStarted
+  }
+
+  get isClosing(): boolean {
+    return this.#inside.isClosing()
+  }
+
+  get executing(): readonly string[] {
+    return this.#scheduler.executing
+  }
+
+  get executingDirect(): readonly string[] {
+    return this.#scheduler.executingDirect
+  }
+
+  get lastRecovery(): RecoveryStats | null {
+    return this.#inside.lastRecovery()
+  }
+
+  start(): Promise<RecoveryStats> {
+    return this.#scheduler.start()
+  }
+
+  stop(timeoutMs: number): Promise<{ readonly stillRunning: readonly string[] }> {
+    return this.#scheduler.stop(timeoutMs)
+  }
+
+  wake(): void {
+    this.#inside.wake()
+  }
+}

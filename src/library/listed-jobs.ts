@@ -3,6 +3,7 @@ import { invalid } from '../domain/options.ts'
 import { atIndex } from '../operations/at-index.ts'
 import type { ListedRequest } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions, readStorable } from '../operations/enqueue-options.ts'
+import { REF_LENGTH_MAX } from '../operations/listed-requests.ts'
 import type { JobHandle } from './job-handle.ts'
 import { type AnyJobType, type InputOf, type ResultOf, typeName } from './job-type.ts'
 
@@ -18,8 +19,6 @@ export type HandleOf<Type> = JobHandle<Type extends AnyJobType ? ResultOf<Type> 
 
 /** One Job of a graph. Its `dependsOn` may name other Jobs of the graph, or ids of Jobs that exist. */
 export type GraphItem<Type extends AnyJobType | string> = Omit<EnqueueItem<Type>, 'ref'>
-
-const REF_LENGTH_MAX = 128
 
 /** Checks the Jobs of a list, so that nothing wrong reaches the store. */
 export function readItems(items: readonly EnqueueItem<AnyJobType | string>[], now: number): ListedRequest[] {

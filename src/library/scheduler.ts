@@ -2,13 +2,10 @@
 import type { Chain } from '../domain/chain.ts'
 import { PawlError } from '../domain/errors.ts'
 import type { Job } from '../domain/job.ts'
-import { LIMIT_MAX } from '../domain/limits.ts'
-import { invalid, readText, readWhole, readWord } from '../domain/options.ts'
+import { readText, readWhole } from '../domain/options.ts'
 import type { Run } from '../domain/run.ts'
 import type { Why } from '../domain/why.ts'
 import { DirectExecutions } from '../engine/direct-execution.ts'
-import { EventFeed } from '../engine/event-feed.ts'
-import type { LateFinish } from '../engine/executor.ts'
 import { GroupSettlements } from '../engine/group-settlements.ts'
 import { SchedulerNode } from '../engine/node.ts'
 import type { RecoveryStats } from '../engine/recovery.ts'
@@ -21,19 +18,22 @@ import { type EditOptions, editJob } from '../operations/edit-job.ts'
 import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
 import { enqueueJob, enqueueJobSync, enqueueJobs, prepare } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
+import { listLimits, setLimit } from '../operations/limits.ts'
 import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { type Pruned, type PruneOptions, pruneHistory } from '../operations/prune-history.ts'
 import * as history from '../operations/read-history.ts'
 import { listReservations } from '../operations/reservations.ts'
 import { type ManualRetry, type ManualRetryOptions, retryJob } from '../operations/retry-job.ts'
+import { readStatistics, type Statistics } from '../operations/statistics.ts'
 import { explainJob } from '../operations/why.ts'
-import type { StoreSignal, Transition, TransitionKind } from '../store/events.ts'
+import type { StoreSignal } from '../store/events.ts'
 import type { EnqueuedItem, MoveTarget, NewJob } from '../store/jobs.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { NodeRecord } from '../store/nodes.ts'
 import type { Store } from '../store/store.ts'
 import { composeBackground } from './background.ts'
-import { DOOR, type Door } from './door.ts'
+import { DOOR, type Door, NodeOf } from './door.ts'
+import { EventListeners, type SchedulerEvents } from './event-listeners.ts'
 import { Groups } from './groups.ts'
 import { AcceptedJob, type JobHandle, type Settled, toSettled } from './job-handle.ts'
 import { type AnyJobType, type InputOf, type ResultOf, typeName } from './job-type.ts'
@@ -42,32 +42,6 @@ import type { CheckedOptions } from './scheduler-options.ts'
 import { Schedules } from './schedules.ts'
 import { Templates } from './templates.ts'
 import { Webhooks } from './webhooks.ts'
-
-/** Events of this process alone; all others come from the store, whichever process made them. */
-export interface LocalEvents {
-  /** A body came to its end after its Run had one: nothing was changed by it. */
-  'run.late': LateFinish
-  /** A dead node was found, and its Jobs were recovered. */
-  'node.recovered': { readonly node: NodeRecord; readonly stats: RecoveryStats }
-}
-
-export type SchedulerEvents = { readonly [Kind in TransitionKind]: Transition } & LocalEvents
-
-const EVENT_KINDS = [
-  'job.queued',
-  'job.started',
-  'job.finished',
-  'job.cancelled',
-  'job.cancel-requested',
-  'job.moved',
-  'job.edited',
-  'job.released',
-  'schedule.triggered',
-  'run.progress',
-  'run.released',
-  'run.late',
-  'node.recovered',
-] as const satisfies readonly (keyof SchedulerEvents)[]
 
 /** Accepts, executes and remembers Jobs. Made by `openScheduler`. */
 export class Scheduler {
@@ -82,8 +56,7 @@ export class Scheduler {
   readonly #directs: DirectExecutions
   readonly #settlements: Settlements
   readonly #groupSettlements: GroupSettlements
-  readonly #feed: EventFeed
-  readonly #localListeners = new Map<string, Set<(event: never) => void>>()
+  readonly #events: EventListeners
   readonly #unsubscribe: () => void
   readonly #atClose: (() => void)[] = []
   #starting: Promise<RecoveryStats> | null = null
@@ -99,7 +72,7 @@ export class Scheduler {
     this.#context = context
     this.#settlements = new Settlements(store, clock)
     this.#groupSettlements = new GroupSettlements(store, clock)
-    this.#feed = new EventFeed(store, options.logger)
+    this.#events = new EventListeners(store, options.logger)
     const call = <T>(work: () => Promise<T>) => this.#call(work)
     this.templates = new Templates(context, call)
     this.schedules = new Schedules(context, call)
@@ -124,8 +97,8 @@ export class Scheduler {
       types: options.types,
       background: composeBackground(context, options, nodeId),
       prepareFollowUp: (type, params, followUp) => this.#prepareFollowUp(type, params, followUp as EnqueueOptions),
-      lateFinish: (late) => this.#emit('run.late', late),
-      nodeRecovered: (node, stats) => this.#emit('node.recovered', { node, stats }),
+      lateFinish: (late) => this.#events.emit('run.late', late),
+      nodeRecovered: (node, stats) => this.#events.emit('node.recovered', { node, stats }),
     })
     this.#directs = new DirectExecutions({ store, clock, newId, logger: options.logger, node: this.#node })
     this.#unsubscribe = store.subscribe((signal) => this.#hear(signal))
@@ -300,16 +273,13 @@ export class Scheduler {
   /** Changes a limit for all nodes: `running`, `type:<name>` or `resource:<name>`. Null removes it. */
   setLimit(name: string, max: number | null): Promise<void> {
     return this.#call(async () => {
-      if (!/^(running|(type|resource):[a-z0-9][a-z0-9._-]{0,127})$/.test(name)) {
-        throw invalid('name', '`running`, `type:<name>` or `resource:<name>`', name)
-      }
-      await this.#store.setLimit(name, max === null ? null : readWhole(max, 1, LIMIT_MAX, 'max'))
+      await setLimit(this.#context, name, max)
       this.#node.wake()
     })
   }
 
   listLimits(): Promise<readonly LimitRecord[]> {
-    return this.#call(() => this.#store.listLimits())
+    return this.#call(() => listLimits(this.#context))
   }
 
   // Reading
@@ -364,6 +334,11 @@ export class Scheduler {
     return this.#call(() => listReservations(this.#context, options))
   }
 
+  /** What came of jobs: in all, and by the hour of the last day; and what stands in the queue. */
+  statistics(): Promise<Statistics> {
+    return this.#call(() => readStatistics(this.#context))
+  }
+
   listNodes(): Promise<readonly NodeRecord[]> {
     return this.#call(() => this.#store.listNodes())
   }
@@ -390,47 +365,20 @@ export class Scheduler {
   /** Calls the listener for each event. Returns the way to stop it. */
   on<Kind extends keyof SchedulerEvents>(kind: Kind, listener: (event: SchedulerEvents[Kind]) => void): () => void {
     this.#refuseClosed()
-    readWord(kind, EVENT_KINDS, 'kind')
-    if (typeof listener !== 'function') throw invalid('listener', 'a function', listener)
-    if (kind === 'run.late' || kind === 'node.recovered') {
-      const listeners = this.#localListeners.get(kind) ?? new Set()
-      listeners.add(listener as (event: never) => void)
-      this.#localListeners.set(kind, listeners)
-      return () => void listeners.delete(listener as (event: never) => void)
-    }
-    return this.#feed.listen(kind as TransitionKind, listener as (event: Transition) => void)
+    return this.#events.on(kind, listener)
   }
 
   /** @internal */
   get [DOOR](): Door {
-    const scheduler = this
     return {
       context: this.#context,
       directs: this.#directs,
       logger: this.#options.logger,
-      node: {
-        nodeId: this.nodeId,
-        name: this.#options.name,
-        concurrency: this.#options.concurrency,
-        get isStarted() {
-          return scheduler.isStarted
-        },
-        get isClosing() {
-          return scheduler.#closed !== null
-        },
-        get executing() {
-          return scheduler.executing
-        },
-        get executingDirect() {
-          return scheduler.executingDirect
-        },
-        get lastRecovery() {
-          return scheduler.#lastRecovery
-        },
-        start: () => this.start(),
-        stop: (timeoutMs) => this.stop(timeoutMs),
+      node: new NodeOf(this, this.#options, {
+        isClosing: () => this.#closed !== null,
+        lastRecovery: () => this.#lastRecovery,
         wake: () => this.#node.wake(),
-      },
+      }),
       atClose: (callback) => this.atClose(callback),
     }
   }
@@ -454,17 +402,7 @@ export class Scheduler {
     this.#settlements.hear(signal)
     this.#groupSettlements.hear(signal)
     this.#directs.hear(signal)
-    this.#feed.hear(signal)
-  }
-
-  #emit<Kind extends keyof LocalEvents>(kind: Kind, event: LocalEvents[Kind]): void {
-    for (const listener of this.#localListeners.get(kind) ?? []) {
-      try {
-        ;(listener as (event: LocalEvents[Kind]) => void)(event)
-      } catch (error) {
-        this.#options.logger.error({ error, event: kind }, 'An event listener threw')
-      }
-    }
+    this.#events.hear(signal)
   }
 
   async #close(): Promise<void> {

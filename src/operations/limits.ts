@@ -6,12 +6,10 @@ import type { OperationContext } from './context.ts'
 
 const LIMIT_PATTERN = /^(running|(type|resource):[a-z0-9][a-z0-9._-]{0,127})$/
 
-/** Changes a limit for all nodes: `running`, `type:<name>` or `resource:<name>`. */
-export async function setLimit(context: OperationContext, name: string, max: number): Promise<LimitRecord> {
+/** Changes a limit for all nodes: `running`, `type:<name>` or `resource:<name>`. Null: there is none from now on. */
+export async function setLimit(context: OperationContext, name: string, max: number | null): Promise<void> {
   if (!LIMIT_PATTERN.test(name)) throw invalid('name', '`running`, `type:<name>` or `resource:<name>`', name)
-  const limit = { name, max: readWhole(max, 1, LIMIT_MAX, 'max') }
-  await context.store.setLimit(limit.name, limit.max)
-  return limit
+  await context.store.setLimit(name, max === null ? null : readWhole(max, 1, LIMIT_MAX, 'max'))
 }
 
 /** From now on there is no such limit. */

@@ -235,7 +235,16 @@ describe.each(TARGETS)('on a %s', (kind) => {
       const on = await openTarget(kind)
       expect((await on.pawl('webhooks', 'list')).stdout).toMatch(/^There are no webhooks yet\./)
       const made = await on.json<{ webhook_id: string; secret: string }>(
-        ...['webhooks', 'create', URL, '--event', 'job.settled', '--type', 'story', '--name', 'ops', '--disabled'],
+        'webhooks',
+        'create',
+        URL,
+        '--event',
+        'job.settled',
+        '--type',
+        'story',
+        '--name',
+        'ops',
+        '--disabled',
       )
       const id = made.webhook_id
       expect(made).toMatchObject({

@@ -173,7 +173,15 @@ describe.each(TARGETS)('on a %s', (kind) => {
     })
     const asAdmin = kind === 'server' ? ['--key', admin.key] : []
     const viewer = await on.json<{ key: string; key_id: string; expires_at: string }>(
-      ...['keys', 'create', '--name', 'eye', '--role', 'viewer', '--expires', '90d', ...asAdmin],
+      'keys',
+      'create',
+      '--name',
+      'eye',
+      '--role',
+      'viewer',
+      '--expires',
+      '90d',
+      ...asAdmin,
     )
     expect(Date.parse(viewer.expires_at) - Date.now()).toBeGreaterThan(89 * 86_400_000)
     const { stdout } = await on.pawl('keys', 'list', ...asAdmin)

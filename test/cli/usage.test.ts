@@ -131,14 +131,31 @@ describe('the target', () => {
     expect(stderr).toContain(words)
   })
 
-  test.each(['nonsense', 'ftp://example.com', 'http://user:password@example.com', ''])(
-    'the server %j is refused',
-    async (url) => {
-      const { exitCode, stderr } = await pawl(['jobs', 'list', '--server', url])
-      expect(exitCode).toBe(2)
-      expect(stderr).not.toContain('user:password')
-    },
-  )
+  test.each([
+    'nonsense',
+    'ftp://example.com',
+    'http://user:password@example.com',
+    'http://example.com/?a=1',
+    'http://example.com/#a',
+    '',
+  ])('the server %j is refused', async (url) => {
+    const { exitCode, stderr } = await pawl(['jobs', 'list', '--server', url])
+    expect(exitCode).toBe(2)
+    expect(stderr).not.toContain('user:password')
+  })
+
+  test('a key that can be none is refused, and not shown', async () => {
+    const { exitCode, stderr } = await pawl([
+      'jobs',
+      'list',
+      '--server',
+      'http://127.0.0.1:9',
+      '--key',
+      'pawl_secret\n',
+    ])
+    expect(exitCode).toBe(2)
+    expect(stderr).not.toContain('secret')
+  })
 
   test('is one, not two', async () => {
     const both = await pawl(['jobs', 'list', '--server', 'http://127.0.0.1:1', '--store', 'x.db'])

@@ -141,6 +141,21 @@ describe('POST /api/jobs', () => {
     expect((await operator.jobs.list()).items).toEqual([])
   })
 
+  test('echoes nothing at length', async () => {
+    const { operator } = await openApi()
+    const long = 'x'.repeat(500_000)
+    for (const body of [
+      { type: 'story', [long]: 1 },
+      { type: long },
+      { type: 'story', name: long },
+      { type: 'story', tags: [long] },
+    ]) {
+      const error = await operator.jobs.enqueue(body as never).catch((thrown) => thrown)
+      expect(error).toMatchObject({ status: 422, code: 'invalid_option' })
+      expect(JSON.stringify(error.problem).length).toBeLessThan(3_000)
+    }
+  })
+
   test('says in words what was expected and what came', async () => {
     const { operator } = await openApi()
     const wrong = { type: 'story', priority: 'high', tags: 'x', colour: 'red' } as never

@@ -18,7 +18,7 @@ export async function readSnapshot(client: Client, state: WatchState, signal: Ab
     nodes: status.nodes.filter(({ alive, claims }) => alive && claims).length,
     queueLength: `${status.queue_length}${status.queue_length_capped ? '+' : ''}`,
     running: await Promise.all(
-      running.items.map(async (job) => toRunning(job, await knownProgress(client, state, job.job_id, signal))),
+      running.items.map(async (job) => toRunning(job, await knownProgress(client, state, job, signal))),
     ),
     queue: queue.items.map(toWaiting),
     directs: [...executing.items, ...waiting.items].map(toDirect),
@@ -66,16 +66,17 @@ function toDirect(reservation: {
   }
 }
 
-/** A body that executed before we looked is asked once; from then on the events tell. */
+/** A body that began before we listened is asked once; of the others the events tell. */
 async function knownProgress(
   client: Client,
   state: WatchState,
-  jobId: string,
+  job: Job,
   signal: AbortSignal,
 ): Promise<ShownProgress | null> {
-  const known = state.snapshot.running.find((body) => body.jobId === jobId)
+  const known = state.snapshot.running.find(({ jobId }) => jobId === job.job_id)
   if (known !== undefined) return known.progress
-  const { items } = await client.request('GET /api/job-runs', { query: { job_id: jobId, limit: 1 }, signal })
+  if (Date.parse(job.started_at ?? job.queued_at) > state.listeningSince) return null
+  const { items } = await client.request('GET /api/job-runs', { query: { job_id: job.job_id, limit: 1 }, signal })
   return items[0]?.progress ?? null
 }
 

@@ -34,6 +34,7 @@ export async function watchOnScreen(cli: Cli, client: Client, title: string, sig
     const following = followEvents(client, cli.clock, signal, {
       connected() {
         state.connection = { kind: 'connected' }
+        state.listeningSince = cli.clock.now()
         snapshots.beginAnew()
       },
       lost(message) {

@@ -66,6 +66,8 @@ export class WatchState {
   readonly recent = new RecentResults()
   readonly throughput = new Throughput()
   connection: Connection = { kind: 'connecting' }
+  /** Of bodies that began later the events tell everything. */
+  listeningSince = 0
   /** Something has happened since the last snapshot. */
   isStale = true
   #snapshot = NOTHING

@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN } from '../../operations/read-output.ts'
 import { endpoint } from './endpoint.ts'
-import { id, pageOf, pageQuery, pathId } from './fields.ts'
+import { id, pageOf, pageQuery, pathId, wholeInQuery } from './fields.ts'
 import { job, runStatus } from './job.ts'
 import { RETRY_PROBLEMS, retryBody } from './retry.ts'
 import { logLine, logQuery, run } from './run.ts'
@@ -61,5 +62,31 @@ export const readRunLogs = endpoint({
   params: runPath,
   query: logQuery,
   responses: { 200: pageOf(logLine) },
+  problems: ['run_not_found'],
+})
+
+export const readRunOutput = endpoint({
+  method: 'GET',
+  path: '/api/job-runs/{run_id}/output',
+  role: 'viewer',
+  action: null,
+  tag: 'Runs',
+  summary: 'What the child process of a Run printed, from the byte `after` on. Command jobs say everything this way.',
+  params: runPath,
+  query: z.strictObject({
+    after: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
+    limit: wholeInQuery(OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).optional(),
+  }),
+  responses: {
+    200: z
+      .object({
+        text: z.string(),
+        /** Where to go on. */
+        next_after: z.int(),
+        /** How much there is so far, in bytes. */
+        size_bytes: z.int(),
+      })
+      .meta({ id: 'Output' }),
+  },
   problems: ['run_not_found'],
 })

@@ -1,5 +1,6 @@
 import { wireJob, wireRun } from '../../domain/wire.ts'
 import * as history from '../../operations/read-history.ts'
+import { readOutput } from '../../operations/read-output.ts'
 import { retryJob } from '../../operations/retry-job.ts'
 import * as contract from '../contract/job-runs.ts'
 import { created, ok } from './answer.ts'
@@ -21,6 +22,12 @@ export const runRoutes: readonly Route[] = [
     const { kind, jobId } = await retryJob(context, { runId: params.run_id }, given(body))
     const job = wireJob(await history.getJob(context, jobId))
     return kind === 'created' ? created(job) : ok(job)
+  }),
+
+  route(contract.readRunOutput, async ({ context, params, query }) => {
+    const options = given({ after: query.after, limit: query.limit })
+    const { text, next, size } = await readOutput(context, params.run_id, options)
+    return ok({ text, next_after: next, size_bytes: size })
   }),
 
   route(contract.readRunLogs, ({ context, params, query }) => okLogs(context, params.run_id, query)),

@@ -39,9 +39,9 @@ export const storeRoutes: readonly Route[] = [
   ),
 
   route(contract.setLimit, async ({ context, door, params, body }) => {
-    const limit = await setLimit(context, params.name, body.max)
+    await setLimit(context, params.name, body.max)
     door.node.wake()
-    return ok({ name: limit.name, max: limit.max })
+    return ok({ name: params.name, max: body.max })
   }),
 
   route(contract.removeLimit, async ({ context, door, params }) => {

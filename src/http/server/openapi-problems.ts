@@ -22,15 +22,16 @@ export const ANY_PROBLEM: readonly ErrorCode[] = [
 /** What only those may that change something. */
 const CHANGING: readonly ErrorCode[] = ['storage_full']
 
-const WITH_BODY: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_type', 'invalid_option']
+const WITH_BODY: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_type']
 
 /** The problems of an endpoint by their status, as responses. */
 export function problemResponses(endpoint: Endpoint): Record<string, JsonSchema> {
-  const { body, query, action, isVersioned = false, problems } = endpoint
+  const { body, action, isVersioned = false, problems } = endpoint
   const codes = new Set<ErrorCode>([
     ...ANY_PROBLEM,
+    // Also where nothing may be given: what is given all the same is refused.
+    'invalid_option',
     ...(body === undefined ? [] : WITH_BODY),
-    ...(query === undefined ? [] : (['invalid_option'] as const)),
     ...(action === null ? [] : CHANGING),
     ...(isVersioned && action !== null ? (['precondition_failed'] as const) : []),
     ...problems,

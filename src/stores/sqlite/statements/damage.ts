@@ -17,9 +17,10 @@ import { countRun, internNode } from './tallies.ts'
 /** Damage is looked for among this many of the latest Jobs and Runs, so that a start costs the same after a million. */
 const ROWS_LOOKED_AT = 1_000
 
-const DAMAGED_COLUMNS = 'j.job_id, j.policy_id, j.error_retries, j.crash_retries, j.shutdown_retries'
+const DAMAGED_COLUMNS = 'j.seq, j.job_id, j.policy_id, j.error_retries, j.crash_retries, j.shutdown_retries'
 
 interface DamagedRow extends SqlRow {
+  seq: number
   job_id: string
   policy_id: number
   error_retries: number
@@ -67,6 +68,10 @@ join pawl_jobs j on j.seq = retried.seq
 where not exists (select 1 from pawl_jobs next where next.retry_of = j.job_id)
 limit ?`
 
+// Reads the whole queue, but only for a Job that seems to be damaged: somebody may have changed its priority by hand, so
+// that it is not found at its place. It has not been claimed, and `doctor` says what to do about it.
+const IS_QUEUED_ELSEWHERE = 'select 1 as found from pawl_queue where seq = ?'
+
 export function findDamage(connection: Connection, interned: Interned, limit: number): Damage[] {
   const toDamaged = (row: DamagedRow): DamagedJob => ({
     jobId: row.job_id,
@@ -76,6 +81,7 @@ export function findDamage(connection: Connection, interned: Interned, limit: nu
   const runMissing = new Map(
     [SELECT_RUN_MISSING, SELECT_RUN_MISSING_OF_OCCUPANCY]
       .flatMap((sql) => connection.all<DamagedRow>(sql, limit))
+      .filter(({ seq }) => connection.get(IS_QUEUED_ELSEWHERE, seq) === undefined)
       .map((row) => [row.job_id, toDamaged(row)]),
   )
   return [
