@@ -7,6 +7,7 @@ import { compareTimes } from '../figures.mjs'
 import { endChild, startChild } from '../processes.mjs'
 import { inFolder, Noop, openPawl } from '../stage.mjs'
 
+/** @type {[name: string, path: (jobId: string) => string][]} */
 const PATHS = [
   ['one job', (id) => `/api/jobs/${id}`],
   ['why', (id) => `/api/jobs/${id}/why`],

@@ -82,11 +82,18 @@ function tellUsage(error: CommanderError, { usageOf }: About): Told {
 function tellProblem(error: PawlApiError, { target }: About): Told {
   const { status, code, path, problem } = error
   return {
-    exitCode: code === 'unknown_type' ? EXIT.usage : exitCodeOfStatus(status),
+    exitCode: exitCodeOf(code, status),
     message: messageOf(error, path),
     hint: hintFor(error, target),
     problem,
   }
+}
+
+function exitCodeOf(code: string, status: number): number {
+  // A direct execution answers 404 for a type that is not known, but what is wrong is what was typed.
+  if (code === 'unknown_type') return EXIT.usage
+  // Whoever answered is no Pawl server: its 404 says nothing about what was asked for.
+  return code === 'unexpected_answer' ? EXIT.failed : exitCodeOfStatus(status)
 }
 
 /** With the place of the fault, where the sentence does not name it already, and all further faults. */
@@ -99,6 +106,7 @@ function messageOf({ message, problem }: PawlApiError, path: string | undefined)
 
 function hintFor({ status, code }: PawlApiError, target: About['target']): string | undefined {
   if (target === null) return undefined
+  if (code === 'unexpected_answer') return undefined
   if (status === 404 || code === 'unknown_type') return `Looked in ${target.description}.`
   if (status === 401) return `Give a key of ${target.description} with --key or PAWL_API_KEY.`
   if (code === 'no_node') return 'Start one with `pawl worker` or `pawl serve`.'

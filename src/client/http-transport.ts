@@ -47,11 +47,13 @@ export function httpTransport(options: HttpTransportOptions): Transport {
   }
 
   async function reach({ url, ...init }: RequestInit & { readonly url: string }): Promise<Response> {
-    try {
-      return await ask(url, { ...init, redirect: 'manual' })
-    } catch (error) {
+    const response = await ask(url, { ...init, redirect: 'manual' }).catch((error: unknown) => {
       throw init.signal?.aborted === true ? error : serverUnreachable(server, error)
-    }
+    })
+    // The key goes to the server that was named, and to no other.
+    if (response.status < 300 || response.status >= 400) return response
+    await response.body?.cancel()
+    throw unexpectedAnswer(server, response.status, 'a redirection')
   }
 
   async function readJson(response: Response, signal: AbortSignal | undefined): Promise<unknown> {

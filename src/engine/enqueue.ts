@@ -154,9 +154,16 @@ function effectivePolicy(request: EnqueueRequest, policy: JobPolicy): JobPolicy 
 
 /** The same for the same type and params, however the keys of the params are ordered. */
 function fingerprint(type: string, params: string): string {
-  return createHash('sha256')
-    .update(canonicalize([type, JSON.parse(params)]) ?? '')
-    .digest('hex')
+  return createHash('sha256').update(canonicalText(type, params)).digest('hex')
+}
+
+/** Canonical JSON knows no half of a surrogate pair. Params with one are taken as they were written. */
+function canonicalText(type: string, params: string): string {
+  try {
+    return canonicalize([type, JSON.parse(params)]) ?? ''
+  } catch {
+    return `[${JSON.stringify(type)},${params}]`
+  }
 }
 
 export function isPriority(value: unknown): value is number {

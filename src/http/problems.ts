@@ -175,7 +175,7 @@ export function wirePath(path: string, fields: ReadonlySet<string> = new Set()):
 }
 
 function wireName(part: string, fields: ReadonlySet<string>): string {
-  const names = OTHER_NAMES[part]
+  const names = Object.hasOwn(OTHER_NAMES, part) ? OTHER_NAMES[part] : undefined
   return names?.find((name) => fields.has(name)) ?? names?.[0] ?? snakeCase(part)
 }
 

@@ -1,5 +1,7 @@
 // Limits, keys, the audit log, pruning, direct execution and what shows how things stand, on a store and on a server.
-import { describe, expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { enqueue, interruption, openTarget, pawl, TARGETS } from './cli-stage.ts'
 
 const NOBODY = '01975bb0-7c1e-7d6a-9d0c-3f6f8e0f9a41'
@@ -214,5 +216,17 @@ describe('a server that does not answer', () => {
     expect(stderr).not.toContain('    at ')
     const json = await pawl(['jobs', 'list', '--server', 'http://127.0.0.1:9', '--json'])
     expect(JSON.parse(json.stderr)).toMatchObject({ code: 'server_unreachable' })
+  })
+
+  test('as Pawl would is told apart from one that has not what was asked for', async () => {
+    const other = createServer((_, response) =>
+      response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>No</h1>'),
+    )
+    await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening))
+    onTestFinished(() => void other.close())
+    const { port } = other.address() as AddressInfo
+    const { exitCode, stderr } = await pawl(['jobs', 'show', NOBODY, '--server', `http://127.0.0.1:${port}`])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('Check that this is the address of a Pawl server.')
   })
 })

@@ -150,9 +150,13 @@ describe('a signal', () => {
     const folder = newProject()
     const child = start(folder, 'enqueue', 'story', '-p', 'genre=a', '--wait')
     let told = ''
+    let isSignalled = false
     child.stderr?.on('data', (bytes: Buffer) => {
       told += bytes.toString()
-      if (told.includes('waiting for its end')) child.kill(signal)
+      // Once: the second signal would end it at once, wherever it is.
+      if (isSignalled || !told.includes('waiting for its end')) return
+      isSignalled = true
+      child.kill(signal)
     })
     expect(await exitOf(child)).toBe(code)
     expect(told).not.toContain('error')

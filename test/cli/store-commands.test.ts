@@ -1,9 +1,57 @@
 // What only makes sense on a store: migrate, backup, doctor.
+import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { kernel } from '../../src/stores/sqlite/migrations/0001-kernel.ts'
 import { withHandle } from '../sqlite/stage.ts'
 import { enqueue, newFolder, openTarget, pawl, writeInto } from './cli-stage.ts'
+
+/** A database as the first version of the schema made it, empty. */
+function makeVersion1(path: string): void {
+  withHandle(path, (handle) => {
+    handle.exec(kernel.sql)
+    handle.exec(`
+create table if not exists pawl_migrations (
+  version integer primary key,
+  name text not null,
+  checksum text not null,
+  applied_at integer not null
+) strict`)
+    const checksum = createHash('sha256').update(`1 kernel\n${kernel.sql}`).digest('hex')
+    handle.prepare('insert into pawl_migrations values (1, ?, ?, 0)').run('kernel', checksum)
+    handle.exec('pragma application_id = 1348564844; pragma user_version = 1')
+  })
+}
+
+describe('a store of an older version', () => {
+  test('is not touched by doctor and --dry-run, which say what is to be done', async () => {
+    const folder = newFolder()
+    makeVersion1(join(folder, 'pawl.db'))
+    const before = readFileSync(join(folder, 'pawl.db'))
+    for (const argv of [['doctor'], ['doctor', '--fix']]) {
+      const { exitCode, stdout } = await pawl(argv, { cwd: folder })
+      expect(exitCode).toBe(1)
+      expect(stdout).toMatch(/fault +schema [^]*version 1[^]*`pawl migrate`/)
+    }
+    const dry = await pawl(['migrate', '--dry-run'], { cwd: folder })
+    expect(dry.stdout).toMatch(
+      /version before +1\n {2}would become +\d+\n {2}pending +triggers-and-composition, doors\b/,
+    )
+    expect(readFileSync(join(folder, 'pawl.db'))).toEqual(before)
+    expect(readdirSync(folder)).toEqual(['pawl.db'])
+  })
+
+  test('is migrated by whatever opens it, also to read', async () => {
+    const folder = newFolder()
+    makeVersion1(join(folder, 'pawl.db'))
+    expect((await pawl(['jobs', 'list'], { cwd: folder })).exitCode).toBe(0)
+    expect((await pawl(['migrate'], { cwd: folder })).stdout).toMatch(/^The schema is up to date/)
+    const examined = await pawl(['doctor'], { cwd: folder })
+    expect(examined.stdout).not.toContain('fault  ')
+    expect(examined.exitCode).toBe(0)
+  })
+})
 
 describe('migrate', () => {
   test('makes a store, says what was done, and then that there is nothing to do', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { Cli } from '../../src/cli/cli.ts'
+import { exitCodeOfStatus } from '../../src/cli/exit-codes.ts'
 import type { Io } from '../../src/cli/io.ts'
 import { widthOf } from '../../src/cli/output/width.ts'
 import { createProgram } from '../../src/cli/program.ts'
@@ -231,6 +232,25 @@ describe('the target', () => {
 })
 
 describe('an error', () => {
+  test.each([
+    [400, 2],
+    [401, 1],
+    [403, 1],
+    [404, 4],
+    [409, 5],
+    [412, 5],
+    [413, 2],
+    [422, 2],
+    [429, 1],
+    [500, 1],
+    [502, 1],
+    [503, 1],
+    [504, 1],
+    [0, 1],
+  ])('that the API answers with %i exits with %i', (status, exitCode) => {
+    expect(exitCodeOfStatus(status)).toBe(exitCode)
+  })
+
   test('has a stack with --verbose only', async () => {
     const folder = newFolder()
     writeInto(folder, 'pawl.db', 'x'.repeat(5_000))

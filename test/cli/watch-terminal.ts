@@ -19,6 +19,15 @@ export class FakeTerminal implements Output {
     this.rows = rows
   }
 
+  /** As terminals do it: lines that have become too long are broken, and the cursor stays with its text. */
+  resize(columns: number, rows: number): void {
+    const broken = this.#lines.map((line) => line.match(new RegExp(`.{1,${columns}}`, 'gu')) ?? [''])
+    this.#row = broken.slice(0, this.#row).flat().length
+    this.#lines = broken.flat()
+    this.columns = columns
+    this.rows = rows
+  }
+
   /** What a person sees. */
   get screen(): string[] {
     return this.#lines.slice(0, this.#row)

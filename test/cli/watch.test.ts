@@ -145,10 +145,14 @@ test('it follows the size of the terminal, and never writes more than fits', asy
     [8, 3],
     [120, 50],
   ] as const) {
-    terminal.columns = columns
-    terminal.rows = rows
-    await terminal.shows(/^Pawl/)
-    await vi.waitFor(() => expect(terminal.screen.length).toBeLessThan(rows), PATIENCE)
+    terminal.resize(columns, rows)
+    await vi.waitFor(() => {
+      expect(terminal.screen.length).toBeLessThan(rows)
+      // One frame, and nothing left of the one before.
+      expect(terminal.screen[0]).toMatch(/^Pawl/)
+      expect(terminal.screen.filter((line) => line.startsWith('Running')).length).toBeLessThanOrEqual(1)
+      expect(terminal.screen.every((line) => line.length < columns)).toBe(true)
+    }, PATIENCE)
   }
   await terminal.shows(/^Next \(39\)$/, /wall number 30/)
 })

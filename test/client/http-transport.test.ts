@@ -82,6 +82,7 @@ describe('a client over HTTP', () => {
     ['broken JSON', 200, 'application/json', '{'],
     ['a page that says no', 404, 'text/html', 'not here'],
     ['a redirect', 302, 'text/plain', 'elsewhere'],
+    ['a redirect without a word', 308, 'text/plain', ''],
   ])('takes %s for what it is: no answer of a Pawl server', async (_, status, type, text) => {
     const server = await openServer((request, response) => {
       request.resume()

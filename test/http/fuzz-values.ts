@@ -40,7 +40,7 @@ export const NASTY: readonly (() => unknown)[] = [
   () => 1.5,
   () => 1e308,
   () => -1e308,
-  () => 9_007_199_254_740_993,
+  () => Number.MAX_SAFE_INTEGER + 2,
   () => 2_147_483_648,
   () => -2_147_483_649,
   () => '',
@@ -74,6 +74,11 @@ export const NASTY: readonly (() => unknown)[] = [
   () => JSON.parse(`${'{"a":'.repeat(100)}1${'}'.repeat(100)}`) as unknown,
 ]
 
+const LETTERS = 'abcdefgh0123456789-_.'.split('')
+
+/** Fields whose value is the id of a Job. */
+const NAMES_A_JOB = ['depends_on', 'before', 'after']
+
 /** Values that a schema takes, or nearly. */
 export class Values {
   readonly #chance: Chance
@@ -92,7 +97,7 @@ export class Values {
   }
 
   of(schema: Schema, name = ''): unknown {
-    const known = this.#ids.get(name)
+    const known = this.#ids.get(NAMES_A_JOB.includes(name) ? 'job_id' : name)
     if (known !== undefined && known.length > 0 && this.#chance.is(0.8)) return this.#chance.of(known)
     const { $ref, anyOf, oneOf, allOf, enum: words, examples } = schema
     if (typeof $ref === 'string') return this.of(this.#components[$ref.split('/').at(-1) as string] as Schema, name)
@@ -144,7 +149,7 @@ export class Values {
   }): string {
     if (format === 'date-time') return new Date(this.#chance.below(4_102_444_800) * 1_000).toISOString()
     const length = Math.min(maxLength, minLength + this.#chance.below(20))
-    return Array.from({ length }, () => this.#chance.of([...'abcdefgh0123456789-_.']))
+    return Array.from({ length }, () => this.#chance.of(LETTERS))
       .join('')
       .replace(/^[^a-z0-9]/, 'a')
   }

@@ -22,7 +22,7 @@ interface Answered {
 }
 
 /** A server that executes, with a key, so that no request of the run locks the others out. */
-async function openFuzzed(): Promise<{ stage: Stage; key: string }> {
+async function openFuzzed(): Promise<{ stage: Stage; key: string; keyId: string }> {
   const story = defineJob({ type: 'story', run: () => ({ file: 'out.md' }) })
   const failing = defineJob({
     type: 'failing',
@@ -31,18 +31,18 @@ async function openFuzzed(): Promise<{ stage: Stage; key: string }> {
     },
   })
   const stage = await openStage({ rateLimit: false, scheduler: { jobs: [story, failing], concurrency: 4 } })
-  const { key } = await stage.newKey('admin')
+  const { key, keyId } = await stage.newKey('admin')
   await stage.scheduler.start()
-  return { stage, key }
+  return { stage, key, keyId }
 }
 
 it(`answers ${REQUESTS} requests made of the OpenAPI document, none with a failure of its own`, {
   timeout: 60_000 + REQUESTS * 20,
 }, async () => {
-  const { stage, key } = await openFuzzed()
+  const { stage, key, keyId } = await openFuzzed()
   const headers = { authorization: `Bearer ${key}` }
   const document = (await stage.get('/openapi.json', headers)).body as unknown as OpenApiDocument
-  const requests = new FuzzRequests(new Chance(SEED), document)
+  const requests = new FuzzRequests(new Chance(SEED), document, keyId)
   const agent = new Agent({ keepAlive: true })
   afterwards(() => agent.destroy())
   const counts = new Map<number, number>()
@@ -62,6 +62,8 @@ it(`answers ${REQUESTS} requests made of the OpenAPI document, none with a failu
   expect(stage.told, AGAIN).toEqual([])
   // The run is worth nothing if it only ever met the first check.
   for (const status of [200, 201, 204, 400, 404, 409, 415, 422]) expect([...counts.keys()], AGAIN).toContain(status)
+  expect(counts.get(401), AGAIN).toBeUndefined()
+  expect((counts.get(200) ?? 0) + (counts.get(201) ?? 0), AGAIN).toBeGreaterThan(REQUESTS / 5)
   expect((await stage.get('/ready')).status).toBe(200)
 })
 

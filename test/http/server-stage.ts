@@ -17,10 +17,10 @@ import { sqlite } from '../../src/stores/sqlite/index.ts'
 
 export const PATIENCE = { timeout: 20_000, interval: 5 }
 
-const closings: (() => Promise<unknown> | unknown)[] = []
+const closings: (() => unknown)[] = []
 
 /** What is done after the test, the latest first. */
-export function afterwards(work: () => Promise<unknown> | unknown): void {
+export function afterwards(work: () => unknown): void {
   closings.push(work)
 }
 
@@ -58,7 +58,7 @@ export interface StageOptions extends HttpOptions {
 export async function openStage({ file, scheduler: rest = {}, ...options }: StageOptions = {}): Promise<Stage> {
   const told: string[] = []
   const tell = (fields: Readonly<Record<string, unknown>>, message: string) =>
-    void told.push(`${message} ${String(fields['error'] ?? '')}`.trim())
+    void told.push(`${message} ${fields['error'] instanceof Error ? fields['error'].message : ''}`.trim())
   const logger: Logger = { info: () => {}, warn: tell, error: tell }
   const scheduler = await openScheduler({
     store: sqlite(file ?? join(newFolder(), 'pawl.db')),

@@ -7,14 +7,16 @@ import { isSound, select } from '../recovery/database.ts'
 // SIGTERM to `pawl serve` while 64 connections enqueue and jobs run.
 
 const CONFIG = `
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defineConfig, defineJob } from 'pawl'
 
 const quick = defineJob({ type: 'quick', run: ({ params }) => params })
 const short = defineJob({ type: 'short', run: async () => void (await sleep(1_500)) })
+const gate = defineJob({ type: 'gate', run: async () => { while (!existsSync('go')) await sleep(10) } })
 const long = defineJob({ type: 'long', run: async ({ signal }) => void (await sleep(600_000, undefined, { signal })) })
 
-export default defineConfig({ jobs: [quick, short, long], concurrency: 8 })
+export default defineConfig({ jobs: [quick, short, gate, long], concurrency: 8 })
 `
 
 const CONNECTIONS = 64
@@ -77,9 +79,12 @@ test('every accepted request is answered and stored, running jobs finish or are 
   const signalledAt = performance.now()
   server.kill('SIGTERM')
   await Promise.all(senders)
+  const refusedAfterMs = performance.now() - signalledAt
   expect(await server.exited).toBe(0)
   const tookMs = performance.now() - signalledAt
 
+  // Nobody is let in while the long one is waited for.
+  expect(refusedAfterMs).toBeLessThan(SHUTDOWN_TIMEOUT_S * 1_000 - 1_000)
   // The long one takes all the time there is; then it is aborted and ends at once.
   expect(tookMs).toBeGreaterThan(SHUTDOWN_TIMEOUT_S * 1_000 - 100)
   expect(tookMs).toBeLessThan(SHUTDOWN_TIMEOUT_S * 1_000 + 5_000)
@@ -108,7 +113,10 @@ test('every accepted request is answered and stored, running jobs finish or are 
 test('who comes while it waits for running jobs is refused, not left hanging; a direct execution gets its result', async () => {
   const project = new Project(CONFIG)
   const server = await project.serve('--shutdown-timeout', '20')
-  const direct = call(server.url, 'POST', '/api/direct/short', { params: null })
+  let isAnswered = false
+  const direct = call(server.url, 'POST', '/api/direct/gate', { params: null }).finally(() => {
+    isAnswered = true
+  })
   await vi.waitFor(async () => {
     const { body } = await call(server.url, 'GET', '/api/reservations?status=RUNNING')
     expect(body['items']).toHaveLength(1)
@@ -116,6 +124,8 @@ test('who comes while it waits for running jobs is refused, not left hanging; a 
   server.kill('SIGTERM')
   await server.tells(/^Stopping\. Waiting up to 20 s for 1 running job;/)
   await vi.waitFor(() => expect(fetch(`${server.url}/ready`)).rejects.toThrow(), PATIENCE)
+  expect(isAnswered).toBe(false)
+  project.write('go', '')
   expect((await direct).status).toBe(200)
   expect(await server.exited).toBe(0)
 })
@@ -128,4 +138,20 @@ test('an open event stream does not keep it', async () => {
   server.kill('SIGTERM')
   await stream.text()
   expect(await server.exited).toBe(0)
+})
+
+test('a direct execution that waits for a place until the deadline is answered, and blocks nobody afterwards', async () => {
+  const project = new Project(CONFIG)
+  const server = await project.serve('--shutdown-timeout', '1', '--concurrency', '1')
+  await call(server.url, 'POST', '/api/jobs', { type: 'long', params: null })
+  const direct = call(server.url, 'POST', '/api/direct/quick', { params: null })
+  await vi.waitFor(async () => {
+    const { body } = await call(server.url, 'GET', '/api/reservations?status=WAITING')
+    expect(body['items']).toHaveLength(1)
+  }, PATIENCE)
+  server.kill('SIGTERM')
+  expect(await direct).toMatchObject({ status: 503, body: { code: 'shutting_down' } })
+  expect(await server.exited).toBe(0)
+  const tickets = "select count(*) as waiting from pawl_reservations where status = 'WAITING'"
+  expect(select(project.database, tickets)).toEqual([{ waiting: 0 }])
 })

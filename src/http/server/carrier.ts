@@ -61,12 +61,21 @@ export class Carrier {
 
   /** Errors of fastify, of the parsers, and ours. They say what was wrong, and nothing of the inside. */
   readonly fail = (error: FastifyError | PawlError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const told = told4xx(error, request)
-    if (told !== null) return sendProblem(reply, told)
-    const { method } = request.raw
+    try {
+      const told = told4xx(error, request)
+      if (told !== null) return sendProblem(reply, told)
+      this.#log(error, request, reply)
+      return sendProblem(reply, problemOf(error))
+    } catch (fault) {
+      // Nobody is behind us but fastify, which would tell the caller more than we do.
+      this.#log(fault, request, reply)
+      return sendProblem(reply, problem('internal_error', 'Something went wrong here. It was logged.'))
+    }
+  }
+
+  #log(error: unknown, { raw: { method } }: FastifyRequest, reply: FastifyReply): void {
     const { route } = this.#parts.exchanges.of(reply.raw)
     this.#parts.logger.error({ error, route: `${method} ${route ?? '(no route)'}` }, 'A request failed')
-    return sendProblem(reply, problemOf(error))
   }
 }
 

@@ -18,6 +18,9 @@ export interface JobTimesParts {
   readonly registry: Registry
 }
 
+/** Types that have figures of their own. Whoever may enqueue any type could make up more without end. */
+const TYPES_MAX = 200
+
 const SECONDS = [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600]
 
 /**
@@ -29,6 +32,7 @@ export class JobTimes {
   readonly #runs: Histogram<'job_type' | 'status'>
   readonly #waits: Histogram<'job_type'>
   readonly #startedAt = new Map<string, number>()
+  readonly #types = new Set<string>()
   #looked: { readonly jobId: string; readonly at: number }[] = []
   #followed: Promise<FollowedTail> | null = null
   #lookTimer: Timer | null = null
@@ -94,8 +98,13 @@ export class JobTimes {
       const startedAt = this.#startedAt.get(jobId)
       if (startedAt === undefined) return
       this.#startedAt.delete(jobId)
-      this.#runs.observe({ job_type: type, status: outcome }, seconds(at - startedAt))
+      this.#runs.observe({ job_type: this.#labelOf(type), status: outcome }, seconds(at - startedAt))
     }
+  }
+
+  #labelOf(type: string): string {
+    if (this.#types.size < TYPES_MAX) this.#types.add(type)
+    return this.#types.has(type) ? type : 'other'
   }
 
   #lookUp(jobId: string, at: number): void {
@@ -115,7 +124,7 @@ export class JobTimes {
     try {
       for (const { jobId, at } of started) {
         const job = await store.findJob(jobId, clock.now())
-        if (job !== null) this.#waits.observe({ job_type: job.type }, seconds(at - job.runAt))
+        if (job !== null) this.#waits.observe({ job_type: this.#labelOf(job.type) }, seconds(at - job.runAt))
       }
     } catch (error) {
       if (!this.#isClosed) this.#parts.logger.warn({ error }, 'Some waits of jobs could not be read')

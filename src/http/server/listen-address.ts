@@ -59,6 +59,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException, host: string, port: 
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return ['host', `Expected \`host\` to be an address of this machine, got \`${host}\`.`]
+    case undefined:
     default:
       return ['host', `Listening on ${host}:${port} failed: ${message}.`]
   }
