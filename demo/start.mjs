@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createClient } from 'pawl/client'
 import { processIo } from '../dist/cli/io.js'
+import { escapeLine } from '../dist/cli/output/escape.js'
 import { runCli } from '../dist/cli/run-cli.js'
 import { startReceiver } from './receiver.mjs'
 import { seed } from './seed.mjs'
@@ -20,6 +21,7 @@ const config = fileURLToPath(new URL('./pawl.config.mjs', import.meta.url))
 mkdirSync(folder, { recursive: true })
 
 const io = processIo()
+if (process.env.npm_lifecycle_event === 'start') endWithShell()
 let isPortTaken = false
 const stderr = listening(io.stderr, (text) => {
   isPortTaken ||= text.includes('is in use already')
@@ -51,9 +53,22 @@ if (url === null) {
 }
 process.exit(await ended)
 
+/** npm hands signals to its shell, and the shell to nobody: when the shell is gone, somebody wanted us to end. */
+function endWithShell() {
+  const shell = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === shell && !io.interrupted.aborted) return
+    clearInterval(timer)
+    // After a Ctrl-C, which reaches all of us, this would be the second signal.
+    if (!io.interrupted.aborted) process.kill(process.pid, 'SIGTERM')
+  }, 200)
+}
+
 function tellMessage({ job, event }) {
   const name = job.name === null ? '' : ` "${job.name}"`
-  console.log(`  ${event}: ${job.job_type}${name} ${job.outcome ?? job.status} after ${attempts(job.attempt)}`)
+  console.log(
+    escapeLine(`  ${event}: ${job.job_type}${name} ${job.outcome ?? job.status} after ${attempts(job.attempt)}`),
+  )
 }
 
 function attempts(count) {

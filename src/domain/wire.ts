@@ -50,6 +50,7 @@ export interface WireRun {
   readonly run_id: string
   readonly job_id: string
   readonly chain_id: string
+  readonly job_type: string
   readonly attempt: number
   readonly status: Run['status']
   readonly reason: Run['reason']
@@ -73,6 +74,7 @@ export function wireRun(run: Run): WireRun {
     run_id: run.runId,
     job_id: run.jobId,
     chain_id: run.chainId,
+    job_type: run.type,
     attempt: run.attempt,
     status: run.status,
     reason: run.reason,

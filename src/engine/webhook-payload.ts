@@ -35,6 +35,7 @@ const NO_RUN: { readonly [Field in keyof WireRun]: null } = {
   run_id: null,
   job_id: null,
   chain_id: null,
+  job_type: null,
   attempt: null,
   status: null,
   reason: null,

@@ -34,23 +34,35 @@ export class FakeTerminal implements Output {
   }
 
   write(text: string): void {
-    for (const [piece] of text.matchAll(/\x1b\[[?0-9;]*[A-Za-z]|\n|[^\x1b\n]+|\x1b/g)) this.#take(piece)
+    const [first = '', ...sequences] = text.split(ESCAPE)
+    this.#print(first)
+    for (const sequence of sequences) {
+      const [whole, command = ''] = /^\[([?\d]*[A-Za-z])/.exec(sequence) ?? []
+      if (whole === undefined) throw steered(ESCAPE + sequence)
+      this.#obey(command)
+      this.#print(sequence.slice(whole.length))
+    }
   }
 
-  #take(piece: string): void {
-    const up = /^\x1b\[(\d+)A$/.exec(piece)
-    if (up !== null) this.#row -= Number(up[1])
-    else if (piece === '\n') this.#newLine()
-    else if (piece === '\x1b[K') return
-    else if (piece === '\x1b[J') this.#lines.length = this.#row
-    else if (piece === '\x1b[2J') this.#lines = ['']
-    else if (piece === '\x1b[H') this.#row = 0
-    else if (piece === '\x1b[?25l') this.isCursorHidden = true
-    else if (piece === '\x1b[?25h') this.isCursorHidden = false
-    else if (/^\x1b\[\d+m$/.test(piece)) return
-    else if (/^[^\x00-\x1f\x7f-\x9f]+$/.test(piece)) this.#put(piece)
-    else throw new Error(`The live view wrote ${JSON.stringify(piece)}, which steers the terminal.`)
+  #obey(command: string): void {
+    const [, lines] = /^(\d+)A$/.exec(command) ?? []
+    if (lines !== undefined) this.#row -= Number(lines)
+    else if (command === 'J') this.#lines.length = this.#row
+    else if (command === '2J') this.#lines = ['']
+    else if (command === 'H') this.#row = 0
+    else if (command === '?25l') this.isCursorHidden = true
+    else if (command === '?25h') this.isCursorHidden = false
+    // To the end of the line is nothing: text replaces a line as a whole here. And colours are not seen.
+    else if (command !== 'K' && !/^\d+m$/.test(command)) throw steered(`${ESCAPE}[${command}`)
     if (this.#row < 0) throw new Error('The live view moved above its first line.')
+  }
+
+  #print(text: string): void {
+    for (const [piece] of text.matchAll(/\n|[^\n]+/g)) {
+      if (piece === '\n') this.#newLine()
+      else if (/\p{Cc}/u.test(piece)) throw steered(piece)
+      else this.#put(piece)
+    }
   }
 
   #atLineStart = true
@@ -80,6 +92,12 @@ export class FakeTerminal implements Output {
       }
     }, PATIENCE)
   }
+}
+
+const ESCAPE = '\x1b'
+
+function steered(text: string): Error {
+  return new Error(`The live view wrote ${JSON.stringify(text)}, which steers the terminal.`)
 }
 
 /** A pipe: what is written is remembered. */

@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
-import { call, type PawlProcess, startNode, startProgram } from '../cli/serve-process.ts'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { call, PATIENCE, type PawlProcess, startNode, startProgram } from '../cli/serve-process.ts'
 import { ROOT } from './markdown.ts'
 
 // `npm start` without the build. Every command that it prints is executed as it is printed.
@@ -87,6 +87,17 @@ describe('the demo', () => {
     expect(before.slice(0, 4)).toEqual([1, 1, 1, 1])
     expect(after.slice(0, 4)).toEqual(before.slice(0, 4))
     expect(after[4]).toBeLessThanOrEqual(Number(before[4]) + 4)
+  })
+
+  it('ends when npm was told to end, which tells only its shell', async () => {
+    const command = `node demo/start.mjs --port 0 --folder ${join(folder, 'shell')}; true`
+    const shell = startProgram('sh', ['-c', command], ROOT, { npm_lifecycle_event: 'start' })
+    const [, url = ''] = await shell.prints(/^Pawl is ready at (\S+) /)
+    await shell.prints(/^What the webhook receives:$/)
+    shell.kill('SIGTERM')
+    await vi.waitFor(() => expect(fetch(url)).rejects.toThrow(), PATIENCE)
+    // It is over when the last that could print is gone.
+    expect(await shell.exited).toBe('SIGTERM')
   })
 
   it('says what to do when its port is taken', async () => {

@@ -30,6 +30,7 @@ test('the message has the run at the top, and the whole job and run', async () =
     run_id: (await scheduler.findRunOfJob(jobId))?.runId,
     job_id: jobId,
     chain_id: jobId,
+    job_type: 'paint',
     attempt: 1,
     status: 'COMPLETED',
     reason: null,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
-import { printDetails } from '../output/details.ts'
+import { printDetails, textBlock } from '../output/details.ts'
 import { examples } from '../output/help.ts'
 import { jobLine } from '../output/jobs.ts'
 import { type PageOptions, printPage, readPages, withPageOptions } from '../output/list.ts'
@@ -83,7 +83,13 @@ async function show(cli: Cli, runId: string): Promise<void> {
   await cli.withClient('read', async (client) => {
     const run = await client.request('GET /api/job-runs/{run_id}', { params: { run_id: runId } })
     if (cli.isJson) return cli.printJson(run)
-    printDetails(cli, `Run ${run.run_id}`, [['job', run.job_id], ['chain', run.chain_id], ...runDetails(cli, run)])
+    printDetails(cli, `Run ${run.run_id}`, [
+      ['job', run.job_id],
+      ['type', run.job_type],
+      ['chain', run.chain_id],
+      ...runDetails(cli, run),
+      ['stack', textBlock(run.stack)],
+    ])
   })
 }
 

@@ -18,8 +18,14 @@ async function why(cli: Cli, jobId: string): Promise<void> {
     const answer = await client.request('GET /api/jobs/{job_id}/why', { params: { job_id: jobId } })
     if (cli.isJson) return cli.printJson(answer)
     const { bold, dim } = cli.colors
-    cli.print(bold(escapeLine(answer.summary)))
     const { queue_rank_text: rank, reasons } = answer
+    const [first, ...others] = reasons
+    if (rank === null && first !== undefined && others.length === 0) {
+      // The summary has said it already.
+      cli.print(`${bold(escapeLine(answer.summary))} ${dim(`(${first.code})`)}`)
+      return
+    }
+    cli.print(bold(escapeLine(answer.summary)))
     const lines = [...(rank === null ? [] : [{ code: 'rank', message: rank }]), ...reasons]
     const width = Math.max(...lines.map(({ code }) => widthOf(code)))
     for (const { code, message } of lines) cli.print(`  ${dim(padEnd(code, width))}  ${escapeLine(message)}`)

@@ -21,6 +21,7 @@ export function runColumns(cli: Cli): Column<Run>[] {
       paint: (text, run) => paintStatus(cli.colors, text, run.status ?? 'RUNNING'),
       yields: 1,
     },
+    { title: 'TYPE', text: (run) => run.job_type, yields: 4, minWidth: 8 },
     { title: 'JOB', text: (run) => run.job_id, yields: 3, minWidth: 36 },
     { title: 'TRY', text: (run) => run.attempt, align: 'right', yields: 5, minWidth: 3 },
     { title: 'STARTED', text: (run) => relativeTime(run.started_at, now), yields: 2, minWidth: 7 },

@@ -4,7 +4,7 @@ import { endpoint } from './endpoint.ts'
 import { id, pageOf, pageQuery, pathId, wholeInQuery } from './fields.ts'
 import { job, runStatus } from './job.ts'
 import { RETRY_PROBLEMS, retryBody } from './retry.ts'
-import { logLine, logQuery, run } from './run.ts'
+import { logLine, logQuery, run, runWithStack } from './run.ts'
 
 const runPath = z.object({ run_id: pathId })
 
@@ -33,7 +33,7 @@ export const getRun = endpoint({
   tag: 'Runs',
   summary: 'One Run.',
   params: runPath,
-  responses: { 200: run },
+  responses: { 200: runWithStack },
   problems: ['run_not_found'],
 })
 

@@ -18,6 +18,7 @@ export const run = z
     run_id: z.string(),
     job_id: z.string(),
     chain_id: z.string(),
+    job_type: z.string(),
     attempt: z.int(),
     status: runStatus.nullable(),
     reason: failureReason.nullable(),
@@ -35,6 +36,9 @@ export const run = z
     progress: z.object({ fraction: z.number(), message: z.string().nullable() }).readonly().nullable(),
   })
   .meta({ id: 'Run' })
+
+/** One Run by itself also tells where its handler threw. Messages to webhooks never do. */
+export const runWithStack = run.extend({ stack: z.string().nullable() }).meta({ id: 'RunWithStack' })
 
 export const logLine = z
   .object({

@@ -16,7 +16,10 @@ export const runRoutes: readonly Route[] = [
     return okPage(await history.listRuns(context, { ...pageOptions(query), ...filter }), wireRun)
   }),
 
-  route(contract.getRun, async ({ context, params }) => ok(wireRun(await history.getRun(context, params.run_id)))),
+  route(contract.getRun, async ({ context, params }) => {
+    const run = await history.getRun(context, params.run_id)
+    return ok({ ...wireRun(run), stack: run.stack })
+  }),
 
   route(contract.retryRun, async ({ context, params, body }) => {
     const { kind, jobId } = await retryJob(context, { runId: params.run_id }, given(body))
