@@ -1,11 +1,5 @@
 import { PawlError } from './errors.ts'
-import {
-  type Backoff,
-  DEFAULT_BACKOFF,
-  DEFAULT_MAX_CRASH_RETRIES,
-  DEFAULT_MAX_RETRIES,
-  type RetryPolicy,
-} from './retry.ts'
+import { type Backoff, DEFAULT_RETRY, mergeRetry, type RetryOverrides, type RetryPolicy } from './retry.ts'
 
 /** How a caller describes a backoff; what is left out has a default. */
 export type BackoffOptions =
@@ -34,21 +28,26 @@ export interface RetryOptions {
 export const RETRIES_MAX = 1_000
 export const DELAY_MAX_MS = 365 * 24 * 3_600_000
 
-/** The effective policy for what a caller gave, or an error that names the field. */
+/** The policy of a type that says this, or an error that names the field. */
 export function readRetryOptions(options: RetryOptions = {}, path = 'retry'): RetryPolicy {
-  refuseUnknownKeys(options, ['maxRetries', 'maxCrashRetries', 'backoff'], path)
-  const maxRetries = readWhole(options.maxRetries ?? DEFAULT_MAX_RETRIES, 0, RETRIES_MAX, `${path}.maxRetries`)
-  const maxCrashRetries = readWhole(
-    options.maxCrashRetries ?? (maxRetries === 0 ? 0 : DEFAULT_MAX_CRASH_RETRIES),
-    0,
-    RETRIES_MAX,
-    `${path}.maxCrashRetries`,
-  )
-  return { maxRetries, maxCrashRetries, backoff: readBackoff(options.backoff, `${path}.backoff`) }
+  return mergeRetry(DEFAULT_RETRY, readRetryOverrides(options, path))
 }
 
-function readBackoff(options: BackoffOptions | undefined, path: string): Backoff {
-  if (options === undefined) return DEFAULT_BACKOFF
+/** What a Job or a template says otherwise than its type, or an error that names the field. */
+export function readRetryOverrides(options: RetryOptions, path = 'retry'): RetryOverrides {
+  refuseUnknownKeys(options, ['maxRetries', 'maxCrashRetries', 'backoff'], path)
+  const { maxRetries, maxCrashRetries, backoff } = options
+  return {
+    ...(maxRetries !== undefined && { maxRetries: readWhole(maxRetries, 0, RETRIES_MAX, `${path}.maxRetries`) }),
+    ...(maxCrashRetries !== undefined && {
+      maxCrashRetries: readWhole(maxCrashRetries, 0, RETRIES_MAX, `${path}.maxCrashRetries`),
+    }),
+    ...(backoff !== undefined && { backoff: readBackoff(backoff, `${path}.backoff`) }),
+  }
+}
+
+function readBackoff(options: BackoffOptions, path: string): Backoff {
+  refuseUnknownKeys(options, ['kind', 'delayMs', 'baseMs', 'factor', 'maxMs', 'jitter'], path)
   switch (options.kind) {
     case 'none':
       refuseUnknownKeys(options, ['kind'], path)

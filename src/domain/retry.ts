@@ -21,6 +21,26 @@ export interface RetryPolicy {
   readonly backoff: Backoff
 }
 
+/** What a Job or a template says otherwise than its type. What is absent stays as the type says. */
+export type RetryOverrides = Partial<RetryPolicy>
+
+/**
+ * The policy with some of it changed. Who says only how often a failure is retried says something about crashes too: no
+ * retries are none after a crash either, and where there were none at all, crashes have their usual budget again.
+ */
+export function mergeRetry(policy: RetryPolicy, overrides: RetryOverrides): RetryPolicy {
+  const { maxRetries = policy.maxRetries, backoff = policy.backoff } = overrides
+  const { maxCrashRetries = crashRetriesBeside(policy, overrides.maxRetries) } = overrides
+  return { maxRetries, maxCrashRetries, backoff }
+}
+
+function crashRetriesBeside(policy: RetryPolicy, maxRetries: number | undefined): number {
+  if (maxRetries === undefined) return policy.maxCrashRetries
+  if (maxRetries === 0) return 0
+  const forbade = policy.maxRetries === 0 && policy.maxCrashRetries === 0
+  return forbade ? DEFAULT_MAX_CRASH_RETRIES : policy.maxCrashRetries
+}
+
 /** The retries a chain has used since it was accepted or last retried by hand. */
 export interface RetryCounts {
   readonly errorRetries: number
@@ -33,6 +53,12 @@ export const NO_RETRIES_YET: RetryCounts = { errorRetries: 0, crashRetries: 0, s
 export const DEFAULT_MAX_RETRIES = 3
 export const DEFAULT_MAX_CRASH_RETRIES = 3
 export const DEFAULT_BACKOFF: Backoff = { kind: 'exponential', baseMs: 10_000, factor: 2, maxMs: 3_600_000, jitter: 0 }
+
+export const DEFAULT_RETRY: RetryPolicy = {
+  maxRetries: DEFAULT_MAX_RETRIES,
+  maxCrashRetries: DEFAULT_MAX_CRASH_RETRIES,
+  backoff: DEFAULT_BACKOFF,
+}
 
 /** A shutdown is nobody's fault and charged to no budget, but a chain must not be shut down for ever. */
 export const SHUTDOWN_RETRIES_MAX = 10

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from './json.ts'
-import type { RetryPolicy } from './retry.ts'
+import type { RetryOverrides } from './retry.ts'
 
 /** A reusable type with default params and policy. */
 export interface Template {
@@ -7,8 +7,8 @@ export interface Template {
   readonly name: string
   readonly type: string
   readonly defaultParams: JsonValue
-  /** Null: as the type says. */
-  readonly retry: RetryPolicy | null
+  /** What it says otherwise than its type. Null: nothing. */
+  readonly retry: RetryOverrides | null
   /** Undefined: as the type says. Null: no timeout. */
   readonly timeoutMs: number | null | undefined
   readonly description: string | null

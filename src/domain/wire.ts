@@ -1,6 +1,6 @@
 import type { Job } from './job.ts'
 import type { JsonValue } from './json.ts'
-import type { Backoff, RetryPolicy } from './retry.ts'
+import type { Backoff, RetryOverrides, RetryPolicy } from './retry.ts'
 import type { Run } from './run.ts'
 
 /** A Job as the world outside sees it, in the HTTP API and in the messages of webhooks. */
@@ -95,6 +95,15 @@ export function wireRun(run: Run): WireRun {
 
 export function wireRetryPolicy({ maxRetries, maxCrashRetries, backoff }: RetryPolicy) {
   return { max_retries: maxRetries, max_crash_retries: maxCrashRetries, backoff: wireBackoff(backoff) }
+}
+
+/** What a template says otherwise than its type; what it does not say is absent. */
+export function wireRetryOverrides({ maxRetries, maxCrashRetries, backoff }: RetryOverrides) {
+  return {
+    ...(maxRetries !== undefined && { max_retries: maxRetries }),
+    ...(maxCrashRetries !== undefined && { max_crash_retries: maxCrashRetries }),
+    ...(backoff !== undefined && { backoff: wireBackoff(backoff) }),
+  }
 }
 
 function wireBackoff(backoff: Backoff) {

@@ -4,7 +4,7 @@ import type { OnParentFailure } from '../domain/dependency.ts'
 import { PawlError } from '../domain/errors.ts'
 import { type JobPolicy, PRIORITY_MAX, PRIORITY_MIN } from '../domain/job.ts'
 import { encodeJson, PARAMS_BYTES_MAX } from '../domain/json.ts'
-import type { RetryPolicy } from '../domain/retry.ts'
+import { mergeRetry, type RetryOverrides } from '../domain/retry.ts'
 import type { NewJob } from '../store/jobs.ts'
 import { checkParams, type ParamsCheck, type RegisteredType } from './job-type.ts'
 
@@ -20,7 +20,8 @@ export interface EnqueueRequest {
   readonly businessKey: string | null
   readonly idempotencyKey: string | null
   readonly timeoutMs: number | null | undefined
-  readonly retry: RetryPolicy | undefined
+  /** What is said otherwise than the type says, the last word last. */
+  readonly retry: readonly RetryOverrides[]
   readonly templateId: string | null
   readonly scheduleId: string | null
   readonly slotAt: number | null
@@ -144,9 +145,9 @@ function assemble(request: EnqueueRequest, accepted: AcceptedType, jobId: string
 }
 
 function effectivePolicy(request: EnqueueRequest, policy: JobPolicy): JobPolicy {
-  if (request.retry === undefined && request.timeoutMs === undefined) return policy
+  if (request.retry.length === 0 && request.timeoutMs === undefined) return policy
   return {
-    retry: request.retry ?? policy.retry,
+    retry: request.retry.reduce(mergeRetry, policy.retry),
     timeoutMs: request.timeoutMs === undefined ? policy.timeoutMs : request.timeoutMs,
     resources: policy.resources,
   }

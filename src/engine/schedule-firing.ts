@@ -161,7 +161,7 @@ function toRequest(schedule: Schedule, template: Template | null): EnqueueReques
     scheduleId,
     slotAt: null,
     templateId: template?.templateId ?? null,
-    retry: template?.retry ?? undefined,
+    retry: template?.retry == null ? [] : [template.retry],
     timeoutMs: template?.timeoutMs,
     createdBy: 'schedule',
     runAt: null,

@@ -10,6 +10,7 @@ import type { Endpoint } from './contract/endpoint.ts'
 import { describeFault } from './fault-words.ts'
 import type { Actor, Route } from './handlers/handler.ts'
 import { PATH_LENGTH_MAX, type Problem, problem, problemOf } from './problems.ts'
+import { readIfMatch, refuseUselessKey } from './request-headers.ts'
 
 /** A request as it came, before anything of it is believed. */
 export interface RawRequest {
@@ -37,26 +38,51 @@ export async function perform(route: Route, door: Door, actor: Actor, raw: RawRe
   const { endpoint } = route
   try {
     if (!mayActAs(actor.role, endpoint.role)) throw tooLittle(endpoint, actor)
+    refuseUselessKey(endpoint, raw.idempotencyKey)
+    const versions = readIfMatch(endpoint, raw.ifMatch)
     const parts = read(endpoint, raw)
-    const answer = await route.handle({
-      params: parts.params,
-      query: parts.query,
-      body: parts.body,
-      context: contextFor(endpoint, door, actor, raw, parts.body),
-      door,
-      actor,
-      idempotencyKey: raw.idempotencyKey,
-      ifMatch: takesIfMatch(endpoint) ? readIfMatch(raw.ifMatch) : null,
-      // Asked for only where it is used: a server makes it then.
-      get signal() {
-        return raw.signal
-      },
-    })
+    const handle = (ifMatch: string | null) =>
+      route.handle({
+        params: parts.params,
+        query: parts.query,
+        body: parts.body,
+        context: contextFor(endpoint, door, actor, raw, parts.body),
+        door,
+        actor,
+        idempotencyKey: raw.idempotencyKey,
+        ifMatch,
+        // Asked for only where it is used: a server makes it then.
+        get signal() {
+          return raw.signal
+        },
+      })
+    const answer = await (versions === null ? handle(null) : handleAny(versions, handle))
     return { status: answer.status, body: answer.body, headers: answer.headers ?? NO_HEADERS }
   } catch (error) {
     if (error instanceof InvalidRequest) return refusal(invalidValue(error.issues))
     return refusal(tell(error, endpoint, door, raw))
   }
+}
+
+/** Of several versions at most one is there. The store compares, and what is stale changes nothing, so each is tried. */
+async function handleAny<T>(versions: readonly string[], handle: (version: string) => Promise<T>): Promise<T> {
+  let refused: unknown = new PawlError(
+    'precondition_failed',
+    'A weak `ETag` never matches. Send it as it was answered.',
+  )
+  for (const version of versions) {
+    try {
+      return await handle(version)
+    } catch (error) {
+      if (!isOtherVersion(error)) throw error
+      refused = error
+    }
+  }
+  throw refused
+}
+
+function isOtherVersion(error: unknown): boolean {
+  return error instanceof PawlError && (error.code === 'conflict' || error.code === 'precondition_failed')
 }
 
 export function refusal(told: Problem): Answer {
@@ -125,22 +151,6 @@ function pathOf(issue: z.core.$ZodIssue): string {
   return capText(path.join('.'), PATH_LENGTH_MAX)
 }
 
-/** Others that are versioned only tell their version. */
-function takesIfMatch({ method, isVersioned = false }: Endpoint): boolean {
-  return isVersioned && method === 'PATCH'
-}
-
-/** The version that the caller names, in quotes as in the `ETag`. Null: whichever. */
-function readIfMatch(header: string | null): string | null {
-  if (header === null || header.trim() === '*') return null
-  const version = /^\s*"([\x21\x23-\x7e]*)"\s*$/.exec(header)?.[1]
-  if (version !== undefined) return version
-  throw new PawlError(
-    'malformed_request',
-    'Expected the header `If-Match` to be `*` or the `ETag` of an answer, in its quotes and alone.',
-  )
-}
-
 function tooLittle(endpoint: Endpoint, actor: Actor): PawlError {
   return new PawlError(
     'forbidden',
@@ -149,8 +159,7 @@ function tooLittle(endpoint: Endpoint, actor: Actor): PawlError {
 }
 
 function tell(error: unknown, endpoint: Endpoint, door: Door, raw: RawRequest): Problem {
-  const isStale =
-    raw.ifMatch !== null && takesIfMatch(endpoint) && error instanceof PawlError && error.code === 'conflict'
+  const isStale = raw.ifMatch !== null && error instanceof PawlError && error.code === 'conflict'
   const told = isStale
     ? problem('precondition_failed', error.message)
     : problemOf(error, { ids: Object.values(raw.params), body: endpoint.body })

@@ -197,6 +197,8 @@ function wireDetails(details: PawlError['details']): Record<string, unknown> {
   )
 }
 
+/** Only our own options are camelCase; the names of headers are not. */
 function snakeCase(name: string): string {
+  if (!/^[a-z]/.test(name)) return name
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

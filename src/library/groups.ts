@@ -17,7 +17,7 @@ export interface GroupHandle<Jobs extends readonly JobHandle[] = readonly JobHan
   get(): Promise<Group>
   /** Waits until the chains of all members have ended. Never rejects because a member failed. */
   settled(): Promise<Group>
-  cancel(options?: CancelOptions): Promise<Group>
+  cancel(options?: Omit<CancelOptions, 'version'>): Promise<Group>
 }
 
 export interface GroupsParts {

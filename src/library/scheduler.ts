@@ -19,7 +19,7 @@ import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
 import { enqueueJob, enqueueJobSync, enqueueJobs, prepare } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
 import { listLimits, setLimit } from '../operations/limits.ts'
-import { moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
+import { type MoveOptions, moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { type Pruned, type PruneOptions, pruneHistory } from '../operations/prune-history.ts'
 import * as history from '../operations/read-history.ts'
 import { listReservations } from '../operations/reservations.ts'
@@ -256,8 +256,8 @@ export class Scheduler {
   }
 
   /** Changes the place of a QUEUED Job. */
-  move(jobId: string, target: MoveTarget): Promise<NewPlace> {
-    return this.#call(() => moveJob(this.#context, jobId, target))
+  move(jobId: string, target: MoveTarget, options?: MoveOptions): Promise<NewPlace> {
+    return this.#call(() => moveJob(this.#context, jobId, target, options))
   }
 
   /** Puts a QUEUED Job last at another priority. */

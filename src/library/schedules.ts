@@ -7,6 +7,7 @@ import * as previews from '../operations/preview-schedule.ts'
 import type { PageOptions } from '../operations/read-history.ts'
 import { getSchedule, listSchedules, listSkippedSlots, type ScheduleListOptions } from '../operations/read-schedules.ts'
 import { removeSchedule } from '../operations/remove-schedule.ts'
+import type { RemoveOptions } from '../operations/revisions.ts'
 import type { ScheduleChange, ScheduleOptions } from '../operations/schedule-options.ts'
 import { type TriggerOptions, triggerSchedule } from '../operations/trigger-schedule.ts'
 import { systemClock } from '../platform/clock.ts'
@@ -54,8 +55,8 @@ export class Schedules {
   }
 
   /** Its Jobs stay, and run. */
-  remove(scheduleId: string): Promise<void> {
-    return this.#call(() => removeSchedule(this.#context, scheduleId))
+  remove(scheduleId: string, options?: RemoveOptions): Promise<void> {
+    return this.#call(() => removeSchedule(this.#context, scheduleId, options))
   }
 
   /** Makes one Job now, without moving any slot. */

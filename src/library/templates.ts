@@ -4,6 +4,7 @@ import { changeTemplate } from '../operations/change-template.ts'
 import type { OperationContext } from '../operations/context.ts'
 import { createTemplate } from '../operations/create-template.ts'
 import { getTemplate, listTemplates, type TemplateListOptions } from '../operations/read-templates.ts'
+import type { RemoveOptions } from '../operations/revisions.ts'
 import type { TemplateChange, TemplateOptions } from '../operations/template-options.ts'
 import type { Page } from '../store/jobs.ts'
 import { type AnyJobType, typeName } from './job-type.ts'
@@ -30,8 +31,8 @@ export class Templates {
   }
 
   /** No new Jobs are made from it any more. Its history stays. */
-  archive(templateId: string): Promise<Template> {
-    return this.#call(() => archiveTemplate(this.#context, templateId))
+  archive(templateId: string, options?: RemoveOptions): Promise<Template> {
+    return this.#call(() => archiveTemplate(this.#context, templateId, options))
   }
 
   get(templateId: string): Promise<Template> {

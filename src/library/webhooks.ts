@@ -1,6 +1,7 @@
 import type { Delivery, Webhook } from '../domain/webhook.ts'
 import type { OperationContext } from '../operations/context.ts'
 import type { PageOptions } from '../operations/read-history.ts'
+import type { RemoveOptions } from '../operations/revisions.ts'
 import { changeWebhook } from '../operations/webhook-change.ts'
 import * as log from '../operations/webhook-deliveries.ts'
 import type { WebhookChange, WebhookOptions } from '../operations/webhook-options.ts'
@@ -34,8 +35,8 @@ export class Webhooks {
   }
 
   /** What was pending has failed. Its log stays. */
-  remove(webhookId: string): Promise<void> {
-    return this.#call(() => operations.removeWebhook(this.#context, webhookId))
+  remove(webhookId: string, options?: RemoveOptions): Promise<void> {
+    return this.#call(() => operations.removeWebhook(this.#context, webhookId, options))
   }
 
   get(webhookId: string): Promise<Webhook> {

@@ -2,9 +2,10 @@ import type { Schedule } from '../domain/schedule.ts'
 import { nextSlot } from '../domain/slots.ts'
 import { prepareFiring, prepareScheduledJob } from '../engine/schedule-firing.ts'
 import type { SlotFiring } from '../store/schedules.ts'
-import { CHANGE_ATTEMPTS_MAX, changedMeanwhile, readExpectedRevision, refuseOtherRevision } from './change-template.ts'
+import { CHANGE_ATTEMPTS_MAX } from './change-template.ts'
 import type { OperationContext } from './context.ts'
 import { getSchedule, scheduleNotFound } from './read-schedules.ts'
+import { changedMeanwhile, readExpectedRevision, refuseOtherRevision } from './revisions.ts'
 import { firstSlotOf, readScheduleChange, type ScheduleChange, type ScheduleDefinition } from './schedule-options.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { PawlError } from '../domain/errors.ts'
-import { readWhole } from '../domain/options.ts'
 import type { Template } from '../domain/template.ts'
 import type { OperationContext } from './context.ts'
 import { getTemplate, templateNotFound } from './read-templates.ts'
+import { changedMeanwhile, readExpectedRevision, refuseOtherRevision } from './revisions.ts'
 import { readTemplateChange, type TemplateChange } from './template-options.ts'
 
 /** How often a change is decided anew when others change the same thing at the same time. */
@@ -37,22 +37,4 @@ export async function changeTemplate(
         if (attempt === CHANGE_ATTEMPTS_MAX) throw changedMeanwhile('template')
     }
   }
-}
-
-export function readExpectedRevision(revision: unknown): number | null {
-  return revision === undefined ? null : readWhole(revision, 1, Number.MAX_SAFE_INTEGER, 'revision')
-}
-
-/** The loop that reads anew comes here again, so a caller who named a revision never gets a later one changed. */
-export function refuseOtherRevision(what: 'template' | 'schedule', revision: number, expected: number | null): void {
-  if (expected === null || expected === revision) return
-  throw new PawlError(
-    'conflict',
-    `Expected the ${what} to be at revision ${expected}, but it is at ${revision}. Read it again, then decide again.`,
-    { path: 'revision', details: { revision, expected } },
-  )
-}
-
-export function changedMeanwhile(what: 'template' | 'schedule'): PawlError {
-  return new PawlError('conflict', `Others kept changing the ${what} at the same time. Nothing was changed; try again.`)
 }

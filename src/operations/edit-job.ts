@@ -6,7 +6,7 @@ import type { RegisteredType } from '../engine/job-type.ts'
 import type { JobEdit } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
 import { readInstant } from './enqueue-options.ts'
-import { jobNotFound } from './not-found.ts'
+import { jobChanged, jobNotFound } from './not-found.ts'
 import { getJob } from './read-history.ts'
 
 /** What of a QUEUED Job may still change. What is left out stays. */
@@ -42,11 +42,7 @@ export async function editJob(context: OperationContext, jobId: string, options:
         { details: { jobId, status: result.status } },
       )
     case 'stale':
-      throw new PawlError(
-        'conflict',
-        `Job ${jobId} has changed since you read it, so nothing was changed. Read it again, then decide again.`,
-        { path: 'version', details: { jobId } },
-      )
+      throw jobChanged(jobId)
   }
 }
 

@@ -10,7 +10,7 @@ import { readJson } from './template-options.ts'
 
 /**
  * Accepts one Job of a template: what JSON makes of `overrides` over its default params, key by key at the top. Retries and
- * timeout are the template's, unless the options say otherwise.
+ * timeout are as the options say, then as the template says, then as its type does.
  */
 export async function enqueueFromTemplate(
   context: OperationContext,
@@ -34,7 +34,7 @@ export function requestOf(
   return {
     ...request,
     templateId: template.templateId,
-    retry: request.retry ?? template.retry ?? undefined,
+    retry: template.retry === null ? request.retry : [template.retry, ...request.retry],
     timeoutMs: request.timeoutMs === undefined ? template.timeoutMs : request.timeoutMs,
   }
 }

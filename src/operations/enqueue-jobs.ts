@@ -19,8 +19,7 @@ const PREPARED_AT_ONCE = 500
 export async function enqueueJob(context: OperationContext, request: EnqueueRequest): Promise<EnqueuedItem> {
   const prepared = prepare(context, request)
   const job = prepared instanceof Promise ? await prepared : prepared
-  const items = accepted(await context.store.enqueueJobs([job], context.clock.now()), [request])
-  return items[0] as EnqueuedItem
+  return acceptedOne(await context.store.enqueueJobs([job], context.clock.now()), request)
 }
 
 /** One Job of a list, which others of the list may depend on by its local name. */
@@ -74,7 +73,7 @@ export function enqueueJobSync(context: OperationContext, transaction: unknown, 
       'enqueueSync needs a store with synchronous transactions, such as SQLite. Use enqueue.',
     )
   }
-  return accepted(result, [request])[0] as EnqueuedItem
+  return acceptedOne(result, request)
 }
 
 /** A Job that can be written, or an error that says what is wrong with the request. */
@@ -100,10 +99,16 @@ function refusePrivateAddress(context: OperationContext, url: string): void {
   )
 }
 
+function acceptedOne(result: EnqueueResult, request: EnqueueRequest): EnqueuedItem {
+  if (result.kind === 'enqueued') return result.items[0] as EnqueuedItem
+  throw conflictError(result.conflict, request)
+}
+
+/** What was accepted of a list. Its errors say which Job they are about, also in a list of one. */
 export function accepted(result: EnqueueResult, requests: readonly EnqueueRequest[]): readonly EnqueuedItem[] {
   if (result.kind === 'enqueued') return result.items
-  const error = conflictError(result.conflict, requests[result.conflict.index] as EnqueueRequest)
-  throw requests.length === 1 ? error : withIndex(error, result.conflict.index)
+  const { index } = result.conflict
+  throw withIndex(conflictError(result.conflict, requests[index] as EnqueueRequest), index)
 }
 
 function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): PawlError {

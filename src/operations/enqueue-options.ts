@@ -4,7 +4,7 @@ import {
   DELAY_MAX_MS,
   invalid,
   type RetryOptions,
-  readRetryOptions,
+  readRetryOverrides,
   readWhole,
   readWord,
   refuseUnknownKeys,
@@ -28,7 +28,7 @@ export interface EnqueueOptions {
   readonly tags?: readonly string[]
   /** Overrides the type's timeout for this Job; null for none. */
   readonly timeoutMs?: number | null
-  /** Replaces the type's retry policy for this Job. */
+  /** Overrides the type's retry policy for this Job. What it does not name stays as the type says. */
   readonly retry?: RetryOptions
   /** Who asked, for the history. */
   readonly createdBy?: string
@@ -68,6 +68,8 @@ export const TIMEOUT_MAX_MS = 30 * 24 * 3_600_000
 /** The last instant that a Date can hold. */
 export const INSTANT_MAX = 8_640_000_000_000_000
 
+const AS_THE_TYPE_SAYS: EnqueueRequest['retry'] = []
+
 /** Checks the options of a request, so that nothing wrong reaches the store. */
 export function readEnqueueOptions(
   type: string,
@@ -89,7 +91,7 @@ export function readEnqueueOptions(
     businessKey: readStorable(options.businessKey, 'businessKey', KEY_LENGTH_MAX),
     idempotencyKey: readStorable(options.idempotencyKey, 'idempotencyKey', KEY_LENGTH_MAX),
     timeoutMs: readTimeout(options.timeoutMs),
-    retry: options.retry === undefined ? undefined : readRetryOptions(options.retry),
+    retry: options.retry === undefined ? AS_THE_TYPE_SAYS : [readRetryOverrides(options.retry)],
     templateId: null,
     scheduleId: null,
     slotAt: null,

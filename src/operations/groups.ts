@@ -77,7 +77,7 @@ function refuseBackwards(jobs: readonly { readonly jobId: string; readonly depen
 export async function cancelGroup(
   context: OperationContext,
   groupId: string,
-  options: CancelOptions = {},
+  options: Omit<CancelOptions, 'version'> = {},
 ): Promise<Group> {
   refuseUnknownKeys(options, ['mode', 'reason'], '')
   readText(groupId, 'groupId')

@@ -3,7 +3,7 @@ import { invalid, readText, readWord, refuseUnknownKeys } from '../domain/option
 import { isPriority } from '../engine/enqueue.ts'
 import type { MoveResult, MoveTarget } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
-import { jobNotFound } from './not-found.ts'
+import { jobChanged, jobNotFound } from './not-found.ts'
 
 /** Where a Job stands after a move. */
 export interface NewPlace {
@@ -11,14 +11,27 @@ export interface NewPlace {
   readonly position: number
 }
 
+export interface MoveOptions {
+  /** `jobVersion` of the Job as you saw it: if it has changed since, it stays where it is. */
+  readonly version?: string
+}
+
 /** Moves a QUEUED Job to the front or the back of its priority, or next to another Job. */
-export async function moveJob(context: OperationContext, jobId: string, target: MoveTarget): Promise<NewPlace> {
+export async function moveJob(
+  context: OperationContext,
+  jobId: string,
+  target: MoveTarget,
+  options: MoveOptions = {},
+): Promise<NewPlace> {
   readText(jobId, 'jobId')
   checkTarget(target)
-  const request = { jobId, target, now: context.clock.now() }
+  refuseUnknownKeys(options, ['version'], '')
+  const expected = options.version === undefined ? null : readText(options.version, 'version')
+  const request = { jobId, target, expected, now: context.clock.now() }
   let result = await context.store.moveJob(request)
   if (result.kind === 'no-room') {
     await context.store.normalisePositions(result.priority)
+    // Renumbering has given it another version too, so that who named one is told to look again.
     result = await context.store.moveJob(request)
   }
   return placeOf(result, jobId)
@@ -53,6 +66,8 @@ function placeOf(result: MoveResult, jobId: string): NewPlace {
           details: { jobId, status: result.status },
         },
       )
+    case 'stale':
+      throw jobChanged(jobId)
     case 'target-not-queued':
       throw new PawlError('job_not_queued', `Expected job ${result.jobId} to be QUEUED, to move another next to it.`, {
         details: { jobId: result.jobId },

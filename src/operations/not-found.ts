@@ -17,3 +17,11 @@ export function groupNotFound(groupId: string): PawlError {
     details: { groupId },
   })
 }
+
+export function jobChanged(jobId: string): PawlError {
+  return new PawlError(
+    'conflict',
+    `Job ${jobId} has changed since you read it, so nothing was changed. Read it again, then decide again.`,
+    { path: 'version', details: { jobId } },
+  )
+}

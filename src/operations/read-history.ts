@@ -111,11 +111,15 @@ export async function readLogs(
   }))
 }
 
-export function readPage({ limit = PAGE_DEFAULT, cursor = null }: PageOptions): {
+export function readPage({ limit, cursor = null }: PageOptions): {
   limit: number
   cursor: string | null
 } {
   if (cursor !== null && (typeof cursor !== 'string' || !/^(-?\d{1,16}(:-?\d{1,16}){0,3}|[0-9a-f-]{36})$/.test(cursor)))
-    throw invalid('cursor', 'the `nextCursor` of a page before', cursor)
-  return { limit: readWhole(limit, 1, PAGE_MAX, 'limit'), cursor }
+    throw invalid('cursor', 'as the page before answered it', cursor)
+  return { limit: readLimit(limit), cursor }
+}
+
+export function readLimit(limit: unknown = PAGE_DEFAULT): number {
+  return readWhole(limit, 1, PAGE_MAX, 'limit')
 }

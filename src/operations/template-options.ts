@@ -1,6 +1,6 @@
 import { PawlError } from '../domain/errors.ts'
 import { encodeJson, type JsonValue, PARAMS_BYTES_MAX } from '../domain/json.ts'
-import { type RetryOptions, readRetryOptions, readText, refuseUnknownKeys } from '../domain/options.ts'
+import { type RetryOptions, readRetryOverrides, readText, refuseUnknownKeys } from '../domain/options.ts'
 import type { Template } from '../domain/template.ts'
 import { readStorable, readTimeout } from './enqueue-options.ts'
 
@@ -10,7 +10,7 @@ export interface TemplateOptions {
   readonly type: string
   /** Params that a Job has unless the request overrides them. @default {} */
   readonly defaultParams?: unknown
-  /** Replaces the type's retry policy. `'inherit'` or null: as the type says. @default 'inherit' */
+  /** Overrides the type's retry policy, as far as it names it. `'inherit'` or null: as the type says. @default 'inherit' */
   readonly retry?: RetryOptions | 'inherit' | null
   /** Overrides the type's timeout; null for none. `'inherit'`: as the type says. @default 'inherit' */
   readonly timeoutMs?: number | 'inherit' | null
@@ -51,7 +51,7 @@ function readGiven(options: Partial<TemplateOptions>): Partial<TemplateDefinitio
     ...(name !== undefined && { name: readName(name) }),
     ...(type !== undefined && { type: readText(type, 'type') }),
     ...(defaultParams !== undefined && { defaultParams: readJson(defaultParams, 'defaultParams') }),
-    ...(retry !== undefined && { retry: retry === null || retry === 'inherit' ? null : readRetryOptions(retry) }),
+    ...(retry !== undefined && { retry: retry === null || retry === 'inherit' ? null : readRetryOverrides(retry) }),
     ...(timeoutMs !== undefined && { timeoutMs: timeoutMs === 'inherit' ? undefined : readTimeout(timeoutMs) }),
     ...(description !== undefined && {
       description: description === null ? null : readStorable(description, 'description', DESCRIPTION_LENGTH_MAX),

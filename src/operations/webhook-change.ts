@@ -1,8 +1,8 @@
-import { PawlError } from '../domain/errors.ts'
 import type { Webhook } from '../domain/webhook.ts'
 import type { AddressGuard } from '../platform/webhook-address.ts'
-import { CHANGE_ATTEMPTS_MAX, readExpectedRevision } from './change-template.ts'
+import { CHANGE_ATTEMPTS_MAX } from './change-template.ts'
 import type { OperationContext } from './context.ts'
+import { changedMeanwhile, readExpectedRevision, refuseOtherRevision } from './revisions.ts'
 import { readWebhookChange, type WebhookChange } from './webhook-options.ts'
 import { getWebhook, webhookNotFound } from './webhooks.ts'
 
@@ -17,7 +17,7 @@ export async function changeWebhook(
   const expected = readExpectedRevision(options.revision)
   for (let attempt = 1; attempt <= CHANGE_ATTEMPTS_MAX; attempt++) {
     const current = await getWebhook(context, webhookId)
-    if (expected !== null && expected !== current.revision) throw otherRevision(current.revision, expected)
+    refuseOtherRevision('webhook', current.revision, expected)
     // The reason is that of whoever disabled it without being a person. Now a person has said what shall be.
     const disabledReason = change.enabled === undefined ? current.disabledReason : null
     const webhook = { ...current, ...change, disabledReason }
@@ -26,13 +26,5 @@ export async function changeWebhook(
     if (result === 'changed') return { ...webhook, revision: current.revision + 1, updatedAt: now }
     if (result === 'not-found') throw webhookNotFound(webhookId)
   }
-  throw new PawlError('conflict', 'Others kept changing the webhook at the same time. Nothing was changed; try again.')
-}
-
-function otherRevision(revision: number, expected: number): PawlError {
-  return new PawlError(
-    'conflict',
-    `Expected the webhook to be at revision ${expected}, but it is at ${revision}. Read it again, then decide again.`,
-    { path: 'revision', details: { revision, expected } },
-  )
+  throw changedMeanwhile('webhook')
 }

@@ -6,6 +6,7 @@ import { newWebhookSecret } from '../platform/webhook-signature.ts'
 import type { Page } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
 import { type PageOptions, readPage } from './read-history.ts'
+import { otherRevision, type RemoveOptions, readRemoveOptions } from './revisions.ts'
 import { readWebhookOptions, type WebhookOptions } from './webhook-options.ts'
 
 /** A webhook with the secret that signs what it is sent. It is shown this once. */
@@ -33,9 +34,15 @@ export async function createWebhook(
 }
 
 /** Nothing more is sent to it. What was pending has failed; its log stays. */
-export async function removeWebhook(context: OperationContext, webhookId: string): Promise<void> {
-  const result = await context.store.removeWebhook(readText(webhookId, 'webhookId'), context.clock.now())
+export async function removeWebhook(
+  context: OperationContext,
+  webhookId: string,
+  options: RemoveOptions = {},
+): Promise<void> {
+  const revision = readRemoveOptions(options)
+  const result = await context.store.removeWebhook(readText(webhookId, 'webhookId'), context.clock.now(), revision)
   if (result === 'not-found') throw webhookNotFound(webhookId)
+  if (result === 'stale') throw otherRevision('webhook', revision)
 }
 
 export async function getWebhook(context: OperationContext, webhookId: string): Promise<Webhook> {

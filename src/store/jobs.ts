@@ -58,8 +58,12 @@ export type CancelResult =
   | { readonly kind: 'cancelled'; readonly jobId: string }
   /** RUNNING: the wish is stored; the node that executes it carries it out. */
   | { readonly kind: 'requested'; readonly jobId: string; readonly mode: CancelMode }
+  /** RUNNING, and only a QUEUED one was to be cancelled: nothing was changed. */
+  | { readonly kind: 'running'; readonly jobId: string }
   | { readonly kind: 'already-cancelled'; readonly jobId: string }
   | { readonly kind: 'ended'; readonly jobId: string; readonly outcome: ChainOutcome }
+  /** It is not as the caller believes any more. */
+  | { readonly kind: 'stale' }
   | { readonly kind: 'not-found' }
 
 export type MoveTarget = { readonly to: 'front' | 'back' } | { readonly before: string } | { readonly after: string }
@@ -67,6 +71,8 @@ export type MoveTarget = { readonly to: 'front' | 'back' } | { readonly before: 
 export type MoveResult =
   | { readonly kind: 'moved'; readonly priority: number; readonly position: number }
   | { readonly kind: 'not-queued'; readonly status: JobStatus }
+  /** It is not as the caller believes any more. */
+  | { readonly kind: 'stale' }
   | { readonly kind: 'not-found' }
   | { readonly kind: 'target-not-queued'; readonly jobId: string }
   /** Too many neighbours stand without a gap: normalise this priority, then move again. */
@@ -91,8 +97,12 @@ export type EditResult =
 
 export type ManualRetryResult =
   | { readonly kind: 'created'; readonly jobId: string }
-  /** The automatic retry was still waiting and is due now. */
+  /** A retry was still waiting and is due now. */
   | { readonly kind: 'made-due'; readonly jobId: string }
+  /**
+   * A later attempt followed: here is the one to retry instead. That is the last of the chain, but the one before it while
+   * the last waits as its retry. `lastRunId` is null where it never ran.
+   */
   | { readonly kind: 'not-last'; readonly lastJobId: string; readonly lastRunId: string | null }
   | { readonly kind: 'not-retryable'; readonly status: JobStatus; readonly outcome: RunStatus | null }
   | { readonly kind: 'business-key-taken'; readonly jobId: string }
@@ -146,16 +156,29 @@ export interface JobStore {
    */
   enqueueJobsWithin(transaction: unknown, jobs: readonly NewJob[], now: number): EnqueueResult | Promise<EnqueueResult>
 
-  /** Acts on the live Job of the chain, whichever of its ids is given. */
+  /**
+   * Acts on the live Job of the chain, whichever of its ids is given. With `expected`, only if `jobVersion` of the Job that
+   * was named is still that.
+   */
   cancelJob(request: {
     readonly jobId: string
-    readonly mode: CancelMode
+    /** What becomes of one that executes. `only-queued`: nothing, it is left as it is. */
+    readonly mode: CancelMode | 'only-queued'
     readonly reason: string | null
+    readonly expected?: string | null
     readonly now: number
   }): Promise<CancelResult>
 
-  /** Changes the place of a QUEUED Job. Next to a Job of another priority, it takes that priority. */
-  moveJob(request: { readonly jobId: string; readonly target: MoveTarget; readonly now: number }): Promise<MoveResult>
+  /**
+   * Changes the place of a QUEUED Job. Next to a Job of another priority, it takes that priority. With `expected`, only if
+   * its `jobVersion` is still that.
+   */
+  moveJob(request: {
+    readonly jobId: string
+    readonly target: MoveTarget
+    readonly expected?: string | null
+    readonly now: number
+  }): Promise<MoveResult>
 
   /** Puts a QUEUED Job last at another priority. */
   reprioritiseJob(request: {
@@ -179,8 +202,9 @@ export interface JobStore {
   normalisePositions(priority: number): Promise<number>
 
   /**
-   * A person's wish to try again. Makes a new Job at the end of the chain with fresh budgets, last at its priority; or
-   * makes the waiting automatic retry due.
+   * A person's wish to try again, by the id of the chain's last Run, of its Job, or of the retry that waits behind it. Makes
+   * a new Job at the end of the chain with fresh budgets, last at its priority; or makes the waiting retry due, which keeps
+   * its place unless it gets another priority.
    */
   retryByHand(request: {
     readonly by: { readonly jobId: string } | { readonly runId: string }

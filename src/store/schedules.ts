@@ -94,8 +94,8 @@ export interface ScheduleStore {
     readonly now: number
   }): Promise<'disabled' | 'stale'>
 
-  /** Its Jobs stay. */
-  removeSchedule(scheduleId: string): Promise<'removed' | 'not-found'>
+  /** Its Jobs stay. `stale`: it is not at that revision. */
+  removeSchedule(scheduleId: string, revision?: number | null): Promise<'removed' | 'stale' | 'not-found'>
 
   /** Makes one Job now, without moving any slot. */
   triggerSchedule(scheduleId: string, job: NewJob, now: number): Promise<TriggerResult>

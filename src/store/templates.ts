@@ -18,8 +18,12 @@ export interface TemplateStore {
     readonly now: number
   }): Promise<'changed' | 'stale' | 'archived' | 'not-found'>
 
-  /** No new Jobs from now on. Archiving twice changes nothing. */
-  archiveTemplate(templateId: string, now: number): Promise<'archived' | 'not-found'>
+  /** No new Jobs from now on. Archiving twice changes nothing. `stale`: it is not at that revision. */
+  archiveTemplate(
+    templateId: string,
+    now: number,
+    revision?: number | null,
+  ): Promise<'archived' | 'stale' | 'not-found'>
 
   findTemplate(templateId: string): Promise<Template | null>
 

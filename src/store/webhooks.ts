@@ -98,8 +98,8 @@ export interface WebhookStore {
     now: number,
   ): Promise<'rotated' | 'not-found'>
 
-  /** Its log stays; what was pending has failed. */
-  removeWebhook(webhookId: string, now: number): Promise<'removed' | 'not-found'>
+  /** Its log stays; what was pending has failed. `stale`: it is not at that revision. */
+  removeWebhook(webhookId: string, now: number, revision?: number | null): Promise<'removed' | 'stale' | 'not-found'>
 
   findWebhook(webhookId: string): Promise<Webhook | null>
 

@@ -165,6 +165,8 @@ describe.each(TARGETS)('on a %s', (kind) => {
     expect((await on.pawl('keys', 'list')).stdout).toMatch(/^There are no keys, so everybody/)
     expect((await on.pawl('keys', 'create', '--name', 'x', '--role', 'king')).exitCode).toBe(2)
     expect((await on.pawl('keys', 'create', '--name', 'x')).exitCode).toBe(2)
+    const lesser = await on.pawl('keys', 'create', '--name', 'x', '--role', 'viewer')
+    expect(lesser).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("store's first key") })
     const admin = await on.json<{ key: string; key_id: string }>('keys', 'create', '--name', 'boss', '--role', 'admin')
     expect(admin).toEqual({
       key_id: expect.any(String),

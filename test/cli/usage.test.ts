@@ -315,7 +315,7 @@ describe.each(TARGETS)('hostile texts on a %s', (kind) => {
     await on.json('schedules', 'create', HOSTILE, '--type', 'hostile', '--every', '1h')
     writeInto(on.folder, 'jobs.json', [{ type: 'hostile', name: HOSTILE }])
     await on.json('groups', 'create', HOSTILE, '--file', 'jobs.json')
-    if (kind === 'store') await on.json('keys', 'create', '--name', HOSTILE, '--role', 'viewer')
+    if (kind === 'store') await on.json('keys', 'create', '--name', HOSTILE, '--role', 'admin')
     const waiting = await enqueue(on, 'hostile', '--delay', '1h')
     await on.json('jobs', 'cancel', waiting, '--reason', HOSTILE)
     const more = [

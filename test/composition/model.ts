@@ -155,12 +155,12 @@ export class Model {
       this.#cascades.push({ kind: 'revived', subject: job.chain, cursor: 0 })
       this.#carryOut({ isNode: false, makesIds: true })
     }
-    if (last !== job) {
-      if (last.retryOf !== job || last.status !== 'QUEUED') return 'not-last'
+    if (last.status === 'QUEUED' && last.retryOf !== null && (last === job || last.retryOf === job)) {
       last.runAt = Math.min(last.runAt, this.now)
       revive()
       return 'made-due'
     }
+    if (last !== job) return 'not-last'
     if (last.status !== 'CANCELLED' && last.outcome !== 'FAILED') return 'not-retryable'
     const result = this.#appendByHand(last, newJobId, true)
     if (result === 'created') revive()

@@ -1,10 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type BackoffOptions, RETRIES_MAX, type RetryOptions, readRetryOptions } from '../../src/domain/options.ts'
+import {
+  type BackoffOptions,
+  RETRIES_MAX,
+  type RetryOptions,
+  readRetryOptions,
+  readRetryOverrides,
+} from '../../src/domain/options.ts'
 import {
   type Backoff,
   backoffDelayMs,
   decideRetry,
+  mergeRetry,
   NO_RETRIES_YET,
   type RetryCounts,
   type RetryPolicy,
@@ -202,6 +209,23 @@ describe('readRetryOptions', () => {
     expect(readRetryOptions({ maxRetries: 0, maxCrashRetries: 1 }).maxCrashRetries).toBe(1)
   })
 
+  test('said of a Job is laid over what its type says, field by field', () => {
+    const type: RetryPolicy = { maxRetries: 7, maxCrashRetries: 5, backoff: { kind: 'fixed', delayMs: 9 } }
+    const over = (options: RetryOptions, policy = type) => mergeRetry(policy, readRetryOverrides(options))
+    expect(over({})).toEqual(type)
+    expect(over({ backoff: { kind: 'none' } })).toEqual({ ...type, backoff: { kind: 'none' } })
+    expect(over({ maxCrashRetries: 1 })).toEqual({ ...type, maxCrashRetries: 1 })
+    expect(over({ maxRetries: 2 })).toEqual({ ...type, maxRetries: 2 })
+    expect(over({ maxRetries: 0 })).toEqual({ ...type, maxRetries: 0, maxCrashRetries: 0 })
+    expect(over({ maxRetries: 0, maxCrashRetries: 4 })).toEqual({ ...type, maxRetries: 0, maxCrashRetries: 4 })
+  })
+
+  test('gives crashes their usual budget where the type forbade all retries', () => {
+    const never = readRetryOptions({ maxRetries: 0 })
+    expect(mergeRetry(never, { maxRetries: 2 })).toMatchObject({ maxRetries: 2, maxCrashRetries: 3 })
+    expect(mergeRetry({ ...never, maxCrashRetries: 1 }, { maxRetries: 2 })).toMatchObject({ maxCrashRetries: 1 })
+  })
+
   test.each<[string, object]>([
     ['retry.maxRetries', { maxRetries: -1 }],
     ['retry.maxRetries', { maxRetries: 1.5 }],
@@ -210,6 +234,7 @@ describe('readRetryOptions', () => {
     ['retry.maxCrashRetries', { maxCrashRetries: Number.NaN }],
     ['retry.maxretries', { maxretries: 3 }],
     ['retry.backoff.kind', { backoff: { kind: 'linear' } }],
+    ['retry.backoff', { backoff: null }],
     ['retry.backoff.delayMs', { backoff: { kind: 'fixed' } }],
     ['retry.backoff.delayMs', { backoff: { kind: 'fixed', delayMs: -1 } }],
     ['retry.backoff.baseMs', { backoff: { kind: 'exponential', baseMs: Number.POSITIVE_INFINITY } }],

@@ -93,11 +93,9 @@ export async function openApi(options: Partial<Omit<SchedulerOptions, 'store'>> 
   const server = await serveHttp(scheduler, { port: 0, rateLimit: false })
   afterwards(() => server.close())
   const { context } = scheduler[DOOR]
-  const keys = Object.fromEntries(
-    await Promise.all(
-      ROLES.map(async (role) => [role, (await createKey(context, { name: `the ${role}`, role })).key] as const),
-    ),
-  ) as Record<Role, string>
+  const keys = {} as Record<Role, string>
+  // The highest role first: a store's first key is one that may make others.
+  for (const role of ROLES.toReversed()) keys[role] = (await createKey(context, { name: `the ${role}`, role })).key
   const as = (role: Role) => clientOver(checked(httpTransport({ server: server.url, apiKey: keys[role] })))
   return {
     scheduler,

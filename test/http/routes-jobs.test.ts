@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
+import type { PawlApiError } from '../../src/client/index.ts'
 import { type Api, openApi, PATIENCE, refusalOf } from './api-stage.ts'
 
 async function idOf(accepted: Promise<{ job_id: string }>): Promise<string> {
@@ -43,6 +44,31 @@ describe('POST /api/jobs', () => {
       retry_policy: { max_retries: 2, max_crash_retries: 1, backoff: { kind: 'fixed', delay_ms: 10 } },
       created_by: 'key:the operator',
     })
+  })
+
+  test('lays a retry policy over that of the type, field by field', async () => {
+    const { operator } = await openApi()
+    const of = async (retry_policy: object) => operator.jobs.enqueue({ type: 'flaky', retry_policy })
+    const backoff = { kind: 'fixed', delay_ms: 3_600_000 }
+    expect(await of({ max_retries: 1 })).toMatchObject({
+      retry_policy: { max_retries: 1, max_crash_retries: 3, backoff },
+    })
+    expect(await of({ max_retries: 0 })).toMatchObject({
+      retry_policy: { max_retries: 0, max_crash_retries: 0, backoff },
+    })
+    expect(await of({ backoff: { kind: 'none' } })).toMatchObject({
+      retry_policy: { max_retries: 3, backoff: { kind: 'none' } },
+    })
+  })
+
+  test('keeps null as params; only absent ones are an empty object', async () => {
+    const { operator } = await openApi()
+    expect(await operator.jobs.enqueue({ type: 'review', params: null })).toMatchObject({ params: null })
+    expect(await operator.jobs.enqueue({ type: 'review' })).toMatchObject({ params: {} })
+    const { items } = await operator.jobs.bulk([{ type: 'review', params: null }, { type: 'review' }])
+    expect(items).toMatchObject([{ params: null }, { params: {} }])
+    const group = await operator.groups.create({ jobs: [{ type: 'review', params: null }] })
+    expect(await operator.jobs.get(group.job_ids[0] ?? '')).toMatchObject({ params: null })
   })
 
   test('takes `max_attempts` for `max_retries`, but not both', async () => {
@@ -371,10 +397,21 @@ describe('PATCH /api/jobs/{id}', () => {
     const stale = operator.jobs.edit(job_id, { priority: 2 }, { ifMatch })
     expect(await refusalOf(stale)).toEqual({ status: 412, code: 'precondition_failed' })
     expect(await operator.jobs.edit(job_id, { priority: 3 }, { ifMatch: '*' })).toMatchObject({ priority: 3 })
-    for (const malformed of ['abc', '"a", "b"', 'W/"a"', '']) {
+    for (const malformed of ['abc', '"a" "b"', '"a', 'W/a', ', ', '', Array(21).fill('"a"').join()]) {
       const told = await refusalOf(operator.jobs.edit(job_id, { priority: 2 }, { ifMatch: malformed }))
       expect(told).toEqual({ status: 400, code: 'malformed_request' })
     }
+  })
+
+  test('takes several versions, of which one must be there; a weak one never is', async () => {
+    const { operator } = await openApi()
+    const { body, etag } = await operator.answer('POST /api/jobs', { body: { type: 'story' } })
+    const edit = (ifMatch: string) => operator.jobs.edit(body.job_id, { priority: 1 }, { ifMatch })
+    const missed = { status: 412, code: 'precondition_failed' }
+    for (const ifMatch of ['"a", "b"', `W/${etag}`, `W/"a" ,"b"`, '""']) {
+      expect(await refusalOf(edit(ifMatch))).toEqual(missed)
+    }
+    expect(await edit(`"a",W/"b" , ${etag}`)).toMatchObject({ priority: 1 })
   })
 })
 
@@ -392,6 +429,15 @@ describe('POST /api/jobs/{id}/move', () => {
     expect(await queue()).toEqual([a, c, b])
     expect(await operator.jobs.move(a, { after: b })).toMatchObject({ job_id: a, status: 'QUEUED' })
     expect(await queue()).toEqual([c, b, a])
+  })
+
+  test('moves only the version that `If-Match` names', async () => {
+    const { operator } = await openApi()
+    const { body, etag } = await operator.answer('POST /api/jobs', { body: { type: 'story' } })
+    await operator.jobs.enqueue({ type: 'story' })
+    const move = () => operator.jobs.move(body.job_id, { to: 'back' }, { ifMatch: etag as string })
+    await move()
+    expect(await refusalOf(move())).toEqual({ status: 412, code: 'precondition_failed' })
   })
 
   test('refuses an unknown neighbour with 422, and one that is not QUEUED with 409', async () => {
@@ -436,6 +482,7 @@ describe('cancelling', () => {
     const job_id = await idOf(operator.jobs.enqueue({ type: 'slow' }))
     await started(api, job_id)
     expect(await refusalOf(operator.jobs.remove(job_id))).toMatchObject({ status: 409, code: 'job_not_queued' })
+    expect((await viewer.jobs.get(job_id)).cancel_requested_at).toBeNull()
     const answer = await operator.answer('POST /api/jobs/{job_id}/cancel', {
       params: { job_id },
       body: { mode: 'abort' },
@@ -457,6 +504,15 @@ describe('cancelling', () => {
       status: 422,
       path: 'mode',
     })
+  })
+
+  test('changes only the version that `If-Match` names', async () => {
+    const { operator } = await openApi()
+    const { body, etag } = await operator.answer('POST /api/jobs', { body: { type: 'story' } })
+    const stale = { status: 412, code: 'precondition_failed' }
+    expect(await refusalOf(operator.jobs.cancel(body.job_id, {}, { ifMatch: '"other"' }))).toEqual(stale)
+    expect(await refusalOf(operator.jobs.remove(body.job_id, { ifMatch: '"other"' }))).toEqual(stale)
+    expect(await operator.jobs.remove(body.job_id, { ifMatch: etag as string })).toMatchObject({ status: 'CANCELLED' })
   })
 
   test('without a body is graceful', async () => {
@@ -495,6 +551,29 @@ describe('retrying by hand', () => {
     const params = { job_id: first }
     const answer = await operator.answer('POST /api/jobs/{job_id}/retry', { params, body: {} })
     expect(answer).toMatchObject({ status: 200, body: { job_id: waiting?.job_id, hold: null } })
+  })
+
+  test('of an earlier Run names the one that can be retried, also while a retry waits', async () => {
+    const { operator, scheduler } = await openApi()
+    await scheduler.start()
+    const first = await idOf(operator.jobs.enqueue({ type: 'flaky' }))
+    const attempts = (count: number) =>
+      vi.waitFor(async () => expect((await operator.jobs.chain(first)).items).toHaveLength(count), PATIENCE)
+    await attempts(2)
+    await operator.jobs.retry(first)
+    await attempts(3)
+    await scheduler.stop()
+    const [, second, third] = (await operator.jobs.chain(first)).items
+    const refused = await operator.jobs.retry(first).catch((error: PawlApiError) => error.problem)
+    const [run] = (await operator.jobs.runs(second?.job_id ?? '')).items
+    expect(refused).toMatchObject({ last_job_id: second?.job_id, last_run_id: run?.run_id })
+    const followed = await operator.answer('POST /api/job-runs/{run_id}/retry', {
+      params: { run_id: run?.run_id ?? '' },
+      body: { priority: 77 },
+    })
+    expect(followed).toMatchObject({ status: 200, body: { job_id: third?.job_id, hold: null, priority: 77 } })
+    const own = { params: { job_id: third?.job_id ?? '' }, body: {} }
+    expect(await operator.answer('POST /api/jobs/{job_id}/retry', own)).toMatchObject({ status: 200 })
   })
 
   test('refuses what has not failed with 409', async () => {

@@ -11,8 +11,14 @@ import { DOOR } from '../../src/operations/door.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { afterwards, refusalOf } from './api-stage.ts'
 
+interface OpenRun {
+  readonly client: Client
+  readonly runId: string
+  readonly jobId: string
+}
+
 /** A store in a folder of its own, with a Run that claims to have its output in the file that `place` makes. */
-async function openRun(place: (logs: string, outside: string) => string): Promise<{ client: Client; runId: string }> {
+async function openRun(place: (logs: string, outside: string) => string): Promise<OpenRun> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-output-'))
   afterwards(async () => rmSync(folder, { recursive: true, force: true }))
   const noop = defineJob({ type: 'noop', run: () => null })
@@ -48,7 +54,7 @@ async function openRun(place: (logs: string, outside: string) => string): Promis
   const child = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' }
   await context.store.recordChild(claimed.claim, child, place(logs, outside))
   const client = clientOver(inProcessTransport(scheduler[DOOR], { name: 'cli:ada', role: 'admin' }))
-  return { client, runId: claimed.claim.runId }
+  return { client, runId: claimed.claim.runId, jobId }
 }
 
 function inLogs(text: string | Buffer) {
@@ -110,4 +116,12 @@ test('limits are refused as elsewhere', async () => {
   const { client, runId } = await openRun(inLogs('x'))
   expect(await refusalOf(client.runs.output(runId, { limit: 1 }))).toMatchObject({ status: 422, path: 'limit' })
   expect(await refusalOf(client.runs.output('nope'))).toEqual({ status: 404, code: 'run_not_found' })
+})
+
+test('the output of a Job is that of its Run', async () => {
+  const { client, jobId, runId } = await openRun(inLogs('once upon a time'))
+  expect(await client.jobs.output(jobId, { after: 5 })).toEqual(await client.runs.output(runId, { after: 5 }))
+  const { job_id } = await client.jobs.enqueue({ type: 'noop' })
+  expect(await client.jobs.output(job_id)).toEqual({ text: '', next_after: 0, size_bytes: 0 })
+  expect(await refusalOf(client.jobs.output('nope'))).toEqual({ status: 404, code: 'job_not_found' })
 })

@@ -17,6 +17,37 @@ test('GET /api/job-types lists the types with the policy of their Jobs', async (
   })
 })
 
+test('lists that are short are read page by page too', async () => {
+  const { admin, viewer, scheduler } = await openApi()
+  await scheduler.start()
+  for (const name of ['resource:b', 'running', 'resource:a']) await admin.limits.set(name, 1)
+  const types = await allOf((query) => viewer.types.list(query))
+  expect(types.map(({ type }) => type)).toEqual(['broken', 'flaky', 'picky', 'review', 'slow', 'story'])
+  const limits = await allOf((query) => viewer.limits.list(query))
+  expect(limits.map(({ name }) => name)).toEqual(['resource:a', 'resource:b', 'running'])
+  const nodes = await allOf((query) => viewer.nodes.list(query))
+  expect(nodes).toMatchObject([{ is_this: true }])
+  const first = await viewer.limits.list({ limit: 1 })
+  await admin.limits.remove('resource:a')
+  const next = await viewer.limits.list({ limit: 1, cursor: first.next_cursor ?? '' })
+  expect(next.items).toMatchObject([{ name: 'resource:b' }])
+})
+
+/** All items, in pages of two. */
+async function allOf<Item>(
+  list: (query: { limit: number; cursor?: string }) => Promise<{ items: Item[]; next_cursor: string | null }>,
+): Promise<Item[]> {
+  const items: Item[] = []
+  let cursor: string | null = null
+  do {
+    const page = await list({ limit: 2, ...(cursor !== null && { cursor }) })
+    expect(page.items.length).toBeLessThanOrEqual(2)
+    items.push(...page.items)
+    cursor = page.next_cursor
+  } while (cursor !== null)
+  return items
+}
+
 describe('/api/limits', () => {
   test('sets, lists and removes limits, and Jobs start as soon as one allows it', async () => {
     const { admin, viewer, scheduler } = await openApi({ concurrency: 5, maxRunning: 1 })

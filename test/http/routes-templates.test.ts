@@ -20,7 +20,7 @@ describe('/api/job-templates', () => {
         name: 'gothic',
         job_type: 'story',
         default_params: { genre: 'gothic' },
-        retry_policy: { max_retries: 1, max_crash_retries: 3 },
+        retry_policy: { max_retries: 1 },
         timeout_ms: 1_000,
         inherits_timeout: false,
         description: 'for the nights',
@@ -64,6 +64,26 @@ describe('/api/job-templates', () => {
     expect(plain).toMatchObject({ default_params: { genre: 'x' }, timeout_ms: null, inherits_timeout: true })
     const endless = await admin.templates.create({ name: 'b', job_type: 'story', timeout_ms: null })
     expect(endless).toMatchObject({ timeout_ms: null, inherits_timeout: false })
+  })
+
+  test('keeps null as default params, by either name', async () => {
+    const { admin } = await openApi()
+    const made = await admin.templates.create({ name: 'a', job_type: 'review', default_params: null })
+    expect(made.default_params).toBeNull()
+    const { template_id } = made
+    await admin.templates.change(template_id, { default_params: { a: 1 } })
+    expect((await admin.templates.change(template_id, { default_params: null })).default_params).toBeNull()
+    await admin.templates.change(template_id, { default_params: [] })
+    expect((await admin.templates.change(template_id, { params: null })).default_params).toBeNull()
+    expect(await admin.jobs.enqueue({ template_id })).toMatchObject({ params: null })
+  })
+
+  test('archives only the version that `If-Match` names', async () => {
+    const { admin } = await openApi()
+    const { template_id, revision } = await admin.templates.create({ name: 'a', job_type: 'story' })
+    const stale = await refusalOf(admin.templates.archive(template_id, { ifMatch: revision + 1 }))
+    expect(stale).toEqual({ status: 412, code: 'precondition_failed' })
+    expect((await admin.templates.archive(template_id, { ifMatch: revision })).archived_at).not.toBeNull()
   })
 
   test('changes only the version that `If-Match` names', async () => {

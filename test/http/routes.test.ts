@@ -22,19 +22,21 @@ interface Asked {
   readonly id?: string
   readonly query?: Record<string, string>
   readonly body?: unknown
+  readonly headers?: Record<string, string>
 }
 
 /** Asks as somebody with this role. */
 function asking(api: Api, role: Role) {
   const transport = checked(httpTransport({ server: api.url, apiKey: api.keys[role] }))
-  return async (endpoint: Endpoint, { id = 'nope', query = {}, body = exampleOf(endpoint) }: Asked = {}) => {
+  return async (endpoint: Endpoint, asked: Asked = {}) => {
+    const { id = 'nope', query = {}, body = exampleOf(endpoint), headers = {} } = asked
     const params = idsOf(endpoint, id)
     const { status, body: answer } = await transport.send({
       route: routeOf(endpoint),
       params,
       query,
       body,
-      headers: {},
+      headers,
       signal: undefined,
     })
     const { code, path } = (answer ?? {}) as { code?: string; path?: string }
@@ -126,6 +128,32 @@ describe('every endpoint', () => {
     }
   })
 
+  test('honours `If-Match`, or refuses it with 400', async () => {
+    const ask = asking(await openApi(), 'admin')
+    const taking: string[] = []
+    for (const endpoint of allEndpoints) {
+      const told = await ask(endpoint, { headers: { 'if-match': 'W/"1"' } })
+      if (endpoint.takesIfMatch !== true) {
+        expect({ route: routeOf(endpoint), ...told }).toMatchObject({ status: 400, code: 'malformed_request' })
+        continue
+      }
+      expect({ route: routeOf(endpoint), ...told }).toMatchObject({ status: 412, code: 'precondition_failed' })
+      taking.push(routeOf(endpoint))
+    }
+    for (const { method, path } of changing) expect(taking).toContain(`${method} ${path}`)
+    expect(taking).toContain('DELETE /api/schedules/{schedule_id}')
+  })
+
+  test('refuses the header `Idempotency-Key` with 422, unless it makes one Job', async () => {
+    const ask = asking(await openApi(), 'admin')
+    for (const endpoint of allEndpoints) {
+      const told = await ask(endpoint, { headers: { 'idempotency-key': 'k' } })
+      const isTaken = routeOf(endpoint) === 'POST /api/jobs'
+      const expected = isTaken ? { status: 201 } : { status: 422, code: 'invalid_option', path: 'Idempotency-Key' }
+      expect({ route: routeOf(endpoint), ...told }).toMatchObject(expected)
+    }
+  })
+
   test('has an example that its own schema takes', () => {
     for (const endpoint of withBody) {
       expect((endpoint.body as z.ZodType).safeParse(exampleOf(endpoint)).success, routeOf(endpoint)).toBe(true)
@@ -134,9 +162,21 @@ describe('every endpoint', () => {
 })
 
 describe('every list', () => {
-  const paged = allEndpoints.filter(({ query }) => query !== undefined && 'cursor' in query.shape)
+  const paged = allEndpoints.filter(({ responses }) => {
+    const answer = responses[200] as z.ZodObject | undefined
+    return answer !== undefined && 'next_cursor' in (answer.shape ?? {})
+  })
 
-  test.each(['0', '1001', '-1', '1.5', 'x', ''])('refuses the limit `%s`', async (limit) => {
+  test('takes a limit and a cursor', () => {
+    expect(paged.length).toBeGreaterThan(15)
+    for (const endpoint of paged) {
+      expect(Object.keys(endpoint.query?.shape ?? {}), routeOf(endpoint)).toEqual(
+        expect.arrayContaining(['limit', 'cursor']),
+      )
+    }
+  })
+
+  test.each(['0', '201', '-1', '1.5', 'x', ''])('refuses the limit `%s`', async (limit) => {
     const ask = asking(await openApi(), 'admin')
     for (const endpoint of paged) {
       const told = await ask(endpoint, { query: { limit } })

@@ -14,13 +14,13 @@ const DAY_MS = 24 * 3_600_000
 describe('a new key', () => {
   test('is 32 random bytes behind a beginning by which it is known', async () => {
     await using stage = await openStage()
-    const { key, apiKey } = await createKey(stage.context, { name: 'deploys', role: 'operator', createdBy: 'cli:ada' })
+    const { key, apiKey } = await createKey(stage.context, { name: 'deploys', role: 'admin', createdBy: 'cli:ada' })
     expect(key).toMatch(/^pawl_[A-Za-z0-9_-]{43}$/)
     expect(Buffer.from(key.slice(5), 'base64url')).toHaveLength(32)
     expect(apiKey).toEqual({
       keyId: expect.stringMatching(/^[0-9a-f-]{36}$/),
       name: 'deploys',
-      role: 'operator',
+      role: 'admin',
       prefix: key.slice(0, 11),
       createdBy: 'cli:ada',
       createdAt: stage.clock.now(),
@@ -33,7 +33,7 @@ describe('a new key', () => {
   test('is another one each time', async () => {
     await using stage = await openStage()
     const made = await Promise.all(
-      Array.from({ length: 20 }, () => createKey(stage.context, { name: 'ci', role: 'viewer' })),
+      Array.from({ length: 20 }, () => createKey(stage.context, { name: 'ci', role: 'admin' })),
     )
     expect(new Set(made.map(({ key }) => key)).size).toBe(20)
   })
@@ -77,10 +77,22 @@ describe('a new key', () => {
   })
 })
 
+test('the first key of a store is an admin key, because nobody could make another one', async () => {
+  await using stage = await openStage()
+  for (const role of ['viewer', 'operator'] as const) {
+    const error = await refusalOf(() => createKey(stage.context, { name: 'ci', role }))
+    expect([error.code, error.path]).toEqual(['invalid_option', 'role'])
+  }
+  expect(await requiresKeys(stage.context)).toBe(false)
+  const { apiKey } = await createKey(stage.context, { name: 'ops', role: 'admin' })
+  await revokeKey(stage.context, apiKey.keyId)
+  expect((await createKey(stage.context, { name: 'ci', role: 'viewer' })).apiKey.role).toBe('viewer')
+})
+
 describe('authenticating', () => {
   test('finds the key with its role', async () => {
     await using stage = await openStage()
-    for (const role of ROLES) {
+    for (const role of ROLES.toReversed()) {
       const { key, apiKey } = await createKey(stage.context, { name: role, role })
       expect(await authenticate(stage.context, key)).toEqual({ kind: 'valid', apiKey })
     }
@@ -131,7 +143,7 @@ test('once a key was made keys are asked for, and revoking the last one does not
 test('keys are listed newest first, without their hashes, page by page', async () => {
   await using stage = await openStage()
   const names = ['a', 'b', 'c']
-  for (const name of names) await createKey(stage.context, { name, role: 'viewer' })
+  for (const name of names) await createKey(stage.context, { name, role: 'admin' })
   const first = await listKeys(stage.context, { limit: 2 })
   const second = await listKeys(stage.context, { limit: 2, cursor: first.nextCursor })
   expect([...first.items, ...second.items].map(({ name }) => name)).toEqual(['c', 'b', 'a'])

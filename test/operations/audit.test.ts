@@ -83,7 +83,7 @@ describe('an audited request', () => {
     expect(await newest(stage)).toEqual([template.templateId, 0, null])
     const schedule = await createSchedule(context(), { name: 's', type: 'note', everyMs: 60_000 })
     expect(await newest(stage)).toEqual([schedule.scheduleId, 0, null])
-    const { apiKey } = await createKey(context(), { name: 'ci', role: 'viewer' })
+    const { apiKey } = await createKey(context(), { name: 'ci', role: 'admin' })
     expect(await newest(stage)).toEqual([apiKey.keyId, 0, null])
   })
 

@@ -89,9 +89,25 @@ test('retries and timeout are those of the template, unless the request says oth
   expect(await policyOf({ retry, timeoutMs: null })).toEqual({ ...own, timeoutMs: null })
   expect(await policyOf({ retry, timeoutMs: 5_000 }, { timeoutMs: 9 })).toEqual({ ...own, timeoutMs: 9 })
   expect(await policyOf({ retry, timeoutMs: 5_000 }, { retry: { maxRetries: 2 } })).toMatchObject({
-    retry: { maxRetries: 2 },
+    retry: { maxRetries: 2, backoff: { kind: 'none' } },
     timeoutMs: 5_000,
   })
+})
+
+test('what neither the request nor the template says of retries is as the type says', async () => {
+  const backoff = { kind: 'fixed', delayMs: 9 } as const
+  const patient = defineJob({ type: 'patient', retry: { maxRetries: 7, maxCrashRetries: 5, backoff }, run: () => null })
+  await using stage = await openStage({ jobs: [patient] })
+  const retry = { maxCrashRetries: 1 }
+  const { templateId } = await stage.templates.create({ name: 't', type: patient, retry })
+  expect((await stage.templates.get(templateId)).retry).toEqual(retry)
+  const policyOf = async (options?: object) =>
+    (await (await stage.scheduler.enqueueTemplate(templateId, {}, options)).get()).policy.retry
+  expect(await policyOf()).toEqual({ maxRetries: 7, maxCrashRetries: 1, backoff })
+  expect(await policyOf({ retry: { maxRetries: 2 } })).toEqual({ maxRetries: 2, maxCrashRetries: 1, backoff })
+  expect(await policyOf({ retry: { maxRetries: 0 } })).toEqual({ maxRetries: 0, maxCrashRetries: 0, backoff })
+  const direct = await stage.scheduler.enqueue(patient, null, { retry: { maxRetries: 1 } })
+  expect((await direct.get()).policy.retry).toEqual({ maxRetries: 1, maxCrashRetries: 5, backoff })
 })
 
 test('all other options of a request hold for a Job of a template too', async () => {

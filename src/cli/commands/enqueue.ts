@@ -129,7 +129,7 @@ async function waitFor(cli: Cli, client: Client, jobId: string): Promise<void> {
   cli.note(cli.errorColors.dim(`Job ${jobId} is accepted; waiting for its end. Ctrl-C stops waiting, not the job.`))
   const chain = await followChain(cli, client, jobId, (now) => tellProgress(cli, now))
   const job = chain.items.at(-1) as Job
-  const { items } = await client.request('GET /api/jobs/{job_id}/runs', { params: { job_id: job.job_id } })
+  const { items } = await client.request('GET /api/jobs/{job_id}/runs', { params: { job_id: job.job_id }, query: {} })
   const run = items[0] ?? null
   cli.exitCode = chain.outcome === 'COMPLETED' || chain.outcome === 'SKIPPED' ? EXIT.done : EXIT.failed
   if (cli.isJson) {

@@ -55,7 +55,7 @@ function registerReading(jobs: Command, cli: Cli): void {
 
   jobs
     .command('logs')
-    .description('print what the handler logged')
+    .description('print what the handler logged, and what its child process printed')
     .argument('<job>', JOB)
     .option('-f, --follow', 'go on until the job has ended (with --json: one line of JSON each)')
     .addHelpText(
@@ -157,7 +157,7 @@ async function show(cli: Cli, jobId: string): Promise<void> {
   await cli.withClient('read', async (client) => {
     const job = await client.request('GET /api/jobs/{job_id}', { params })
     if (cli.isJson) return cli.printJson(job)
-    const { items } = await client.request('GET /api/jobs/{job_id}/runs', { params })
+    const { items } = await client.request('GET /api/jobs/{job_id}/runs', { params, query: {} })
     printJob(cli, job, items[0] ?? null, await client.request('GET /api/jobs/{job_id}/chain', { params }))
   })
 }
@@ -167,6 +167,7 @@ async function logs(cli: Cli, jobId: string, { follow = false }: { follow?: bool
   await cli.withClient('read', (client) =>
     printLogs(cli, {
       read: (query) => client.request('GET /api/jobs/{job_id}/logs', { params, query }),
+      readOutput: (query) => client.request('GET /api/jobs/{job_id}/output', { params, query }),
       isFollowed: follow,
       hasEnded: async () => {
         const { status } = await client.request('GET /api/jobs/{job_id}', { params })

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { escapeLine } from '../output/escape.ts'
 import { examples } from '../output/help.ts'
-import { printPage } from '../output/list.ts'
+import { printPage, readPages } from '../output/list.ts'
 import { readWholeOption } from '../read-options.ts'
 
 const NAME = '`running`, `type:<type>` or `resource:<name>`'
@@ -45,7 +45,7 @@ export function register(program: Command, cli: Cli): void {
 
 async function list(cli: Cli): Promise<void> {
   await cli.withClient('read', async (client) => {
-    const page = await client.request('GET /api/limits', {})
+    const page = await readPages(cli, { all: true }, (query) => client.request('GET /api/limits', { query }))
     printPage(
       cli,
       page,

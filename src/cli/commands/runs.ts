@@ -40,7 +40,7 @@ export function register(program: Command, cli: Cli): void {
 
   runs
     .command('logs')
-    .description('print what the handler logged')
+    .description('print what the handler logged, and what its child process printed')
     .argument('<run>', RUN)
     .option('-f, --follow', 'go on until the run has ended (with --json: one line of JSON each)')
     .addHelpText('after', examples([['pawl runs logs <run> --follow', 'also what comes']]))
@@ -98,6 +98,7 @@ async function logs(cli: Cli, runId: string, { follow = false }: { follow?: bool
   await cli.withClient('read', (client) =>
     printLogs(cli, {
       read: (query) => client.request('GET /api/job-runs/{run_id}/logs', { params, query }),
+      readOutput: (query) => client.request('GET /api/job-runs/{run_id}/output', { params, query }),
       isFollowed: follow,
       hasEnded: async () => (await client.request('GET /api/job-runs/{run_id}', { params })).status !== null,
     }),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Cli } from '../cli.ts'
 import { examples } from '../output/help.ts'
-import { printPage } from '../output/list.ts'
+import { printPage, readPages } from '../output/list.ts'
 import { lasted } from '../output/times.ts'
 
 export function register(program: Command, cli: Cli): void {
@@ -14,7 +14,7 @@ export function register(program: Command, cli: Cli): void {
 
 async function list(cli: Cli): Promise<void> {
   await cli.withClient('change', async (client) => {
-    const page = await client.request('GET /api/job-types', {})
+    const page = await readPages(cli, { all: true }, (query) => client.request('GET /api/job-types', { query }))
     printPage(
       cli,
       page,

@@ -29,8 +29,8 @@ export function jobsOver(request: Request) {
     retry: (job_id: string, body: BodyOf<'POST /api/jobs/{job_id}/retry'> = {}, options: RequestOptions = {}) =>
       request('POST /api/jobs/{job_id}/retry', { params: { job_id }, body, ...options }),
     /** Its Run: none or one. */
-    runs: (job_id: string, options: RequestOptions = {}) =>
-      request('GET /api/jobs/{job_id}/runs', { params: { job_id }, ...options }),
+    runs: (job_id: string, query: QueryOf<'GET /api/jobs/{job_id}/runs'> = {}, options: RequestOptions = {}) =>
+      request('GET /api/jobs/{job_id}/runs', { params: { job_id }, query, ...options }),
     /** It and all its retries, oldest first. */
     chain: (job_id: string, options: RequestOptions = {}) =>
       request('GET /api/jobs/{job_id}/chain', { params: { job_id }, ...options }),
@@ -40,5 +40,8 @@ export function jobsOver(request: Request) {
     /** What its handler logged. */
     logs: (job_id: string, query: QueryOf<'GET /api/jobs/{job_id}/logs'> = {}, options: RequestOptions = {}) =>
       request('GET /api/jobs/{job_id}/logs', { params: { job_id }, query, ...options }),
+    /** What its child process printed, from the byte `after` on. */
+    output: (job_id: string, query: QueryOf<'GET /api/jobs/{job_id}/output'> = {}, options: RequestOptions = {}) =>
+      request('GET /api/jobs/{job_id}/output', { params: { job_id }, query, ...options }),
   }
 }

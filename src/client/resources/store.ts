@@ -12,16 +12,23 @@ export function schedulerOver(request: Request) {
 }
 
 export function nodesOver(request: Request) {
-  return { list: (options: RequestOptions = {}) => request('GET /api/nodes', options) }
+  return {
+    list: (query: QueryOf<'GET /api/nodes'> = {}, options: RequestOptions = {}) =>
+      request('GET /api/nodes', { query, ...options }),
+  }
 }
 
 export function typesOver(request: Request) {
-  return { list: (options: RequestOptions = {}) => request('GET /api/job-types', options) }
+  return {
+    list: (query: QueryOf<'GET /api/job-types'> = {}, options: RequestOptions = {}) =>
+      request('GET /api/job-types', { query, ...options }),
+  }
 }
 
 export function limitsOver(request: Request) {
   return {
-    list: (options: RequestOptions = {}) => request('GET /api/limits', options),
+    list: (query: QueryOf<'GET /api/limits'> = {}, options: RequestOptions = {}) =>
+      request('GET /api/limits', { query, ...options }),
     /** `running`, `type:<name>` or `resource:<name>`. */
     set: (name: string, max: number, options: RequestOptions = {}) =>
       request('PUT /api/limits/{name}', { params: { name }, body: { max }, ...options }),

@@ -30,8 +30,21 @@ export interface Endpoint {
   readonly responses: Readonly<Partial<Record<200 | 201 | 202, z.ZodType>>> & { readonly 204?: null }
   /** Codes of problems it may answer with, besides those that every endpoint may. */
   readonly problems: readonly ErrorCode[]
-  /** Its answer carries an ETag, or it takes `If-Match`. */
+  /** Its answer carries an ETag. */
   readonly isVersioned?: boolean
+  /** `If-Match` says of which version it is asked. Others refuse the header, because nothing would come of it. */
+  readonly takesIfMatch?: boolean
+  /** The header `Idempotency-Key` stands for a field of the body. Others refuse the header. */
+  readonly takesIdempotencyKey?: boolean
+}
+
+/** For the OpenAPI document too. */
+export function takesIfMatch({ takesIfMatch: takes = false }: Endpoint): boolean {
+  return takes
+}
+
+export function takesIdempotencyKey({ takesIdempotencyKey: takes = false }: Endpoint): boolean {
+  return takes
 }
 
 export const BODY_MAX_BYTES = 1_048_576

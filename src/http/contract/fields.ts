@@ -98,20 +98,21 @@ export const retryPolicy = z
   })
   .meta({ id: 'RetryPolicyGiven', examples: [{ max_retries: 3, backoff: { kind: 'exponential', base_ms: 10_000 } }] })
 
+const backoffOut = z.object({
+  kind: z.enum(['none', 'fixed', 'exponential']),
+  delay_ms: z.int().optional(),
+  base_ms: z.int().optional(),
+  factor: z.number().optional(),
+  max_ms: z.int().optional(),
+  jitter: z.number().optional(),
+})
+
 export const retryPolicyOut = z
-  .object({
-    max_retries: z.int(),
-    max_crash_retries: z.int(),
-    backoff: z.object({
-      kind: z.enum(['none', 'fixed', 'exponential']),
-      delay_ms: z.int().optional(),
-      base_ms: z.int().optional(),
-      factor: z.number().optional(),
-      max_ms: z.int().optional(),
-      jitter: z.number().optional(),
-    }),
-  })
+  .object({ max_retries: z.int(), max_crash_retries: z.int(), backoff: backoffOut })
   .meta({ id: 'RetryPolicy' })
+
+/** What is absent is as the type says. */
+export const retryOverridesOut = retryPolicyOut.partial().meta({ id: 'RetryOverrides' })
 
 /** Query parameters are texts; what stands for a number must be one as a whole. */
 export function wholeInQuery(min: number, max: number) {

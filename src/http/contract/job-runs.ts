@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN } from '../../operations/read-output.ts'
 import { endpoint } from './endpoint.ts'
-import { id, pageOf, pageQuery, pathId, wholeInQuery } from './fields.ts'
+import { id, pageOf, pageQuery, pathId } from './fields.ts'
 import { job, runStatus } from './job.ts'
 import { RETRY_PROBLEMS, retryBody } from './retry.ts'
-import { logLine, logQuery, run, runWithStack } from './run.ts'
+import { logLine, logQuery, output, outputQuery, run, runWithStack } from './run.ts'
 
 const runPath = z.object({ run_id: pathId })
 
@@ -73,20 +72,7 @@ export const readRunOutput = endpoint({
   tag: 'Runs',
   summary: 'What the child process of a Run printed, from the byte `after` on. Command jobs say everything this way.',
   params: runPath,
-  query: z.strictObject({
-    after: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
-    limit: wholeInQuery(OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).optional(),
-  }),
-  responses: {
-    200: z
-      .object({
-        text: z.string(),
-        /** Where to go on. */
-        next_after: z.int(),
-        /** How much there is so far, in bytes. */
-        size_bytes: z.int(),
-      })
-      .meta({ id: 'Output' }),
-  },
+  query: outputQuery,
+  responses: { 200: output },
   problems: ['run_not_found'],
 })

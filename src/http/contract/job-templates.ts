@@ -13,8 +13,8 @@ import {
   pageOf,
   pageQuery,
   pathId,
+  retryOverridesOut,
   retryPolicy,
-  retryPolicyOut,
   timeoutMs,
 } from './fields.ts'
 
@@ -24,8 +24,8 @@ const template = z
     name: z.string(),
     job_type: z.string(),
     default_params: jsonOut,
-    /** Null: as the type says. */
-    retry_policy: retryPolicyOut.nullable(),
+    /** What it says otherwise than its type. Null: nothing. */
+    retry_policy: retryOverridesOut.nullable(),
     /** Null: none, or as the type says; `inherits_timeout` tells. */
     timeout_ms: z.int().nullable(),
     inherits_timeout: z.boolean(),
@@ -120,6 +120,7 @@ export const changeTemplate = endpoint({
   responses: { 200: template },
   problems: ['template_not_found', 'template_archived', 'conflict', ...PARAMS_PROBLEMS],
   isVersioned: true,
+  takesIfMatch: true,
 })
 
 export const archiveTemplate = endpoint({
@@ -132,4 +133,5 @@ export const archiveTemplate = endpoint({
   params: templatePath,
   responses: { 200: template },
   problems: ['template_not_found'],
+  takesIfMatch: true,
 })

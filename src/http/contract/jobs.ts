@@ -14,7 +14,7 @@ import {
   runStatus,
 } from './job.ts'
 import { RETRY_PROBLEMS, retryBody } from './retry.ts'
-import { logLine, logQuery, run } from './run.ts'
+import { logLine, logQuery, output, outputQuery, run } from './run.ts'
 
 const jobPath = z.object({ job_id: pathId })
 
@@ -29,6 +29,7 @@ export const enqueueJob = endpoint({
   responses: { 201: job, 200: z.union([job, prunedJob]) },
   problems: ENQUEUE_PROBLEMS,
   isVersioned: true,
+  takesIdempotencyKey: true,
 })
 
 export const enqueueJobs = endpoint({
@@ -105,6 +106,7 @@ export const editJob = endpoint({
   responses: { 200: job },
   problems: ['job_not_found', 'job_not_queued', 'invalid_params', 'params_too_large', 'unserialisable_params'],
   isVersioned: true,
+  takesIfMatch: true,
 })
 
 export const moveJob = endpoint({
@@ -125,6 +127,7 @@ export const moveJob = endpoint({
   responses: { 200: job },
   problems: ['job_not_found', 'job_not_queued'],
   isVersioned: true,
+  takesIfMatch: true,
 })
 
 export const cancelJob = endpoint({
@@ -142,6 +145,7 @@ export const cancelJob = endpoint({
   isBodyOptional: true,
   responses: { 200: job, 202: job },
   problems: ['job_not_found', 'job_ended'],
+  takesIfMatch: true,
 })
 
 export const removeJob = endpoint({
@@ -154,6 +158,7 @@ export const removeJob = endpoint({
   params: jobPath,
   responses: { 200: job },
   problems: ['job_not_found', 'job_not_queued', 'job_ended'],
+  takesIfMatch: true,
 })
 
 export const retryJob = endpoint({
@@ -179,6 +184,7 @@ export const listRunsOfJob = endpoint({
   tag: 'Jobs',
   summary: "A Job's Run: none or one. Those of its retries are theirs.",
   params: jobPath,
+  query: z.strictObject(pageQuery),
   responses: { 200: pageOf(run) },
   problems: ['job_not_found'],
 })
@@ -241,5 +247,19 @@ export const readJobLogs = endpoint({
   params: jobPath,
   query: logQuery,
   responses: { 200: pageOf(logLine) },
+  problems: ['job_not_found'],
+})
+
+export const readJobOutput = endpoint({
+  method: 'GET',
+  path: '/api/jobs/{job_id}/output',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary:
+    "What the child process of the Job's Run printed, from the byte `after` on. Command jobs say everything this way.",
+  params: jobPath,
+  query: outputQuery,
+  responses: { 200: output },
   problems: ['job_not_found'],
 })

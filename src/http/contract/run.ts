@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { instantOut, jsonOut, wholeInQuery } from './fields.ts'
+import { OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN } from '../../operations/read-output.ts'
+import { instantOut, jsonOut, pageQuery, wholeInQuery } from './fields.ts'
 import { runStatus } from './job.ts'
 
 export const failureReason = z.enum([
@@ -51,16 +52,30 @@ export const logLine = z
   })
   .meta({ id: 'LogLine' })
 
-const LOG_LIMIT_MAX = 1_000
-
 /** `after` is the number of the last line that the caller has; `cursor` is the same, for those who follow pages. */
 export const logQuery = z
   .strictObject({
     after: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
     cursor: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
-    limit: wholeInQuery(1, LOG_LIMIT_MAX).optional(),
+    limit: pageQuery.limit,
   })
   .refine((query) => query.after === undefined || query.cursor === undefined, {
     path: ['cursor'],
     error: 'Expected `after` or `cursor`, got both.',
   })
+
+/** From which byte on, and how many bytes at most. */
+export const outputQuery = z.strictObject({
+  after: wholeInQuery(0, Number.MAX_SAFE_INTEGER).optional(),
+  limit: wholeInQuery(OUTPUT_LIMIT_MIN, OUTPUT_LIMIT_MAX).optional(),
+})
+
+export const output = z
+  .object({
+    text: z.string(),
+    /** Where to go on. */
+    next_after: z.int(),
+    /** How much there is so far, in bytes. */
+    size_bytes: z.int(),
+  })
+  .meta({ id: 'Output' })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { instantOut, pageOf } from './fields.ts'
+import { instantOut, pageOf, pageQuery } from './fields.ts'
 
 const recoveryStats = z
   .object({
@@ -102,7 +102,8 @@ export const listNodes = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Scheduler',
-  summary: 'All nodes of the store.',
+  summary: 'All nodes of the store, the oldest first.',
+  query: z.strictObject(pageQuery),
   responses: { 200: pageOf(node) },
   problems: [],
 })

@@ -171,6 +171,7 @@ export const changeSchedule = endpoint({
   responses: { 200: schedule },
   problems: ['schedule_not_found', 'conflict', ...TARGET_PROBLEMS],
   isVersioned: true,
+  takesIfMatch: true,
 })
 
 export const removeSchedule = endpoint({
@@ -183,6 +184,7 @@ export const removeSchedule = endpoint({
   params: schedulePath,
   responses: { 204: null },
   problems: ['schedule_not_found'],
+  takesIfMatch: true,
 })
 
 export const triggerSchedule = endpoint({

@@ -12,7 +12,8 @@ export const listJobTypes = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Store',
-  summary: 'All types that any node has ever registered on this store, with the policy of their Jobs.',
+  summary: 'All types that any node has ever registered on this store, with the policy of their Jobs, by name.',
+  query: z.strictObject(pageQuery),
   responses: {
     200: pageOf(
       z
@@ -36,7 +37,8 @@ export const listLimits = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Store',
-  summary: 'The limits that hold across all nodes.',
+  summary: 'The limits that hold across all nodes, by name.',
+  query: z.strictObject(pageQuery),
   responses: { 200: pageOf(limit) },
   problems: [],
 })

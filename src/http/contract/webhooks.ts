@@ -131,6 +131,7 @@ export const changeWebhook = endpoint({
   responses: { 200: webhook },
   problems: ['webhook_not_found', 'webhook_url_refused', 'conflict'],
   isVersioned: true,
+  takesIfMatch: true,
 })
 
 export const removeWebhook = endpoint({
@@ -143,6 +144,7 @@ export const removeWebhook = endpoint({
   params: webhookPath,
   responses: { 204: null },
   problems: ['webhook_not_found'],
+  takesIfMatch: true,
 })
 
 export const rotateWebhookSecret = endpoint({

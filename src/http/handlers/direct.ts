@@ -6,6 +6,7 @@ import * as contract from '../contract/direct.ts'
 import { ok } from './answer.ts'
 import { given } from './given.ts'
 import { type Route, route } from './handler.ts'
+import { paramsOf } from './job-requests.ts'
 import { okPage, pageOptions } from './pages.ts'
 
 function wireReservation(reservation: Reservation) {
@@ -31,7 +32,7 @@ export const directRoutes: readonly Route[] = [
   route(contract.runDirect, async ({ context, door, actor, params, body, signal }) => {
     const options = given({ waitTimeoutMs: body.wait_timeout_ms, onBusy: body.on_busy })
     const asked = { ...options, signal, createdBy: actor.name }
-    const end = await runDirect(context, door.directs, params.type, body.params ?? {}, asked)
+    const end = await runDirect(context, door.directs, params.type, paramsOf(body), asked)
     return ok({
       reservation_id: end.reservationId,
       result: end.result,

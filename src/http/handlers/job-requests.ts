@@ -26,12 +26,17 @@ export function toEnqueueOptions(body: Given<typeof newJob>, createdBy: string):
   })
 }
 
-/** Params that were not given: an empty object for a type, no overrides for a template. */
+/** Params that were not given are an empty object. Null is what was given. */
+export function paramsOf({ params }: { readonly params?: unknown }): unknown {
+  return params === undefined ? {} : params
+}
+
+/** Params that were not given are no overrides for a template. */
 export function toListedItem(body: Given<typeof listedJob>, createdBy: string): ListedItem {
   const { type, template_id, params, ref, ...options } = body
   return {
     source: template_id === undefined ? { type: type as string } : { templateId: template_id },
-    params: template_id === undefined && params === undefined ? {} : params,
+    params: template_id === undefined ? paramsOf(body) : params,
     options: toEnqueueOptions(options, createdBy),
     ref,
   }

@@ -1,6 +1,5 @@
 import { wireJob, wireRun } from '../../domain/wire.ts'
 import * as history from '../../operations/read-history.ts'
-import { readOutput } from '../../operations/read-output.ts'
 import { retryJob } from '../../operations/retry-job.ts'
 import * as contract from '../contract/job-runs.ts'
 import { created, ok } from './answer.ts'
@@ -8,6 +7,7 @@ import { given } from './given.ts'
 import { type Route, route } from './handler.ts'
 import { okPage, pageOptions } from './pages.ts'
 import { okLogs } from './run-logs.ts'
+import { okOutput } from './run-output.ts'
 
 export const runRoutes: readonly Route[] = [
   route(contract.listRuns, async ({ context, query }) => {
@@ -27,11 +27,7 @@ export const runRoutes: readonly Route[] = [
     return kind === 'created' ? created(job) : ok(job)
   }),
 
-  route(contract.readRunOutput, async ({ context, params, query }) => {
-    const options = given({ after: query.after, limit: query.limit })
-    const { text, next, size } = await readOutput(context, params.run_id, options)
-    return ok({ text, next_after: next, size_bytes: size })
-  }),
+  route(contract.readRunOutput, ({ context, params, query }) => okOutput(context, params.run_id, query)),
 
   route(contract.readRunLogs, ({ context, params, query }) => okLogs(context, params.run_id, query)),
 ]

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Template } from '../../domain/template.ts'
-import { wireInstant, wireRetryPolicy } from '../../domain/wire.ts'
+import { wireInstant, wireRetryOverrides } from '../../domain/wire.ts'
 import { archiveTemplate } from '../../operations/archive-template.ts'
 import { changeTemplate } from '../../operations/change-template.ts'
 import { createTemplate } from '../../operations/create-template.ts'
@@ -19,7 +19,7 @@ function wireTemplate(template: Template) {
     name: template.name,
     job_type: template.type,
     default_params: template.defaultParams,
-    retry_policy: template.retry === null ? null : wireRetryPolicy(template.retry),
+    retry_policy: template.retry === null ? null : wireRetryOverrides(template.retry),
     timeout_ms: template.timeoutMs ?? null,
     inherits_timeout: template.timeoutMs === undefined,
     description: template.description,
@@ -35,7 +35,8 @@ function toOptions(body: z.output<typeof contract.changeTemplate.body>) {
   return given({
     name,
     type: job_type,
-    defaultParams: default_params ?? params,
+    // Null is a value: only what is absent was not given.
+    defaultParams: default_params === undefined ? params : default_params,
     retry: retry_policy == null ? retry_policy : toRetryOptions(retry_policy),
     timeoutMs: timeout_ms,
     description,
@@ -64,7 +65,7 @@ export const templateRoutes: readonly Route[] = [
     return ok(wireTemplate(template), revisionTag(template))
   }),
 
-  route(contract.archiveTemplate, async ({ context, params }) =>
-    ok(wireTemplate(await archiveTemplate(context, params.template_id))),
+  route(contract.archiveTemplate, async ({ context, params, ifMatch }) =>
+    ok(wireTemplate(await archiveTemplate(context, params.template_id, expectedRevision(ifMatch)))),
   ),
 ]

@@ -1,7 +1,7 @@
 import { PawlError } from '../../domain/errors.ts'
 import type { Job } from '../../domain/job.ts'
 import { wireJob, wireRun } from '../../domain/wire.ts'
-import { cancelJob } from '../../operations/cancel-job.ts'
+import { cancelJob, cancelQueuedJob } from '../../operations/cancel-job.ts'
 import type { OperationContext } from '../../operations/context.ts'
 import { editJob } from '../../operations/edit-job.ts'
 import { enqueueFromTemplate } from '../../operations/enqueue-from-template.ts'
@@ -17,10 +17,11 @@ import * as contract from '../contract/jobs.ts'
 import { accepted, created, ok } from './answer.ts'
 import { given } from './given.ts'
 import { type Call, type Route, route } from './handler.ts'
-import { toEnqueueOptions, toListedItem } from './job-requests.ts'
-import { okAll, okPage, pageOptions } from './pages.ts'
+import { paramsOf, toEnqueueOptions, toListedItem } from './job-requests.ts'
+import { okPage, okShort, pageOptions } from './pages.ts'
 import { okLogs } from './run-logs.ts'
-import { jobTag } from './versions.ts'
+import { okOutput } from './run-output.ts'
+import { expectedVersion, jobTag } from './versions.ts'
 import { wireWhy } from './wire-why.ts'
 
 function accept({ context, actor, body, idempotencyKey }: Call<typeof contract.enqueueJob>): Promise<EnqueuedItem> {
@@ -28,7 +29,7 @@ function accept({ context, actor, body, idempotencyKey }: Call<typeof contract.e
   if (body.template_id !== undefined) {
     return enqueueFromTemplate(context, body.template_id, body.params, options)
   }
-  const request = readEnqueueOptions(body.type as string, body.params ?? {}, options, context.clock.now())
+  const request = readEnqueueOptions(body.type as string, paramsOf(body), options, context.clock.now())
   return enqueueJob(context, request)
 }
 
@@ -73,16 +74,6 @@ function answerRetry({ kind }: ManualRetry, job: Job) {
   return kind === 'created' ? created(wireJob(job)) : ok(wireJob(job))
 }
 
-/** What is to be done about a chain of which this Job was the last attempt that anybody named. */
-function refuseStarted(job: Job): void {
-  if (job.status !== 'RUNNING') return
-  throw new PawlError(
-    'job_not_queued',
-    `Job ${job.jobId} is RUNNING. Cancel it with POST /api/jobs/{job_id}/cancel, which says what happens to its body.`,
-    { details: { jobId: job.jobId, status: job.status } },
-  )
-}
-
 export const jobRoutes: readonly Route[] = [
   route(contract.enqueueJob, async (call) => {
     const item = await accept(call)
@@ -118,35 +109,30 @@ export const jobRoutes: readonly Route[] = [
     const job = await editJob(context, params.job_id, {
       ...given({ priority: body.priority, params: body.params }),
       ...(body.run_at !== undefined && { runAt: body.run_at === null ? null : new Date(body.run_at) }),
-      ...(ifMatch !== null && { version: ifMatch }),
+      ...expectedVersion(ifMatch),
     })
     return ok(wireJob(job), jobTag(job))
   }),
 
-  route(contract.moveJob, async ({ context, params, body }) => {
+  route(contract.moveJob, async ({ context, params, body, ifMatch }) => {
     const target = given(body) as MoveTarget
-    await moveJob(context, params.job_id, target).catch((error) =>
+    await moveJob(context, params.job_id, target, expectedVersion(ifMatch)).catch((error) =>
       refuseUnknownNeighbour(context, error, params.job_id, target),
     )
     const job = await history.getJob(context, params.job_id)
     return ok(wireJob(job), jobTag(job))
   }),
 
-  route(contract.cancelJob, async ({ context, params, body }) => {
-    const { kind, jobId } = await cancelJob(context, params.job_id, given(body))
+  route(contract.cancelJob, async ({ context, params, body, ifMatch }) => {
+    const options = { ...given(body), ...expectedVersion(ifMatch) }
+    const { kind, jobId } = await cancelJob(context, params.job_id, options)
     const job = wireJob(await history.getJob(context, jobId))
     return kind === 'cancelled' ? ok(job) : accepted(job)
   }),
 
-  route(contract.removeJob, async ({ context, params }) => {
-    // Looking first and cancelling then leaves a moment in which it may start; then its end is not touched, only its retries.
-    const chain = await history.getChain(context, params.job_id)
-    const last = chain.items[chain.items.length - 1] as Job
-    refuseStarted(last)
-    const { kind, jobId } = await cancelJob(context, params.job_id)
-    const job = await history.getJob(context, jobId)
-    if (kind === 'requested') refuseStarted(job)
-    return ok(wireJob(job))
+  route(contract.removeJob, async ({ context, params, ifMatch }) => {
+    const { jobId } = await cancelQueuedJob(context, params.job_id, expectedVersion(ifMatch))
+    return ok(wireJob(await history.getJob(context, jobId)))
   }),
 
   route(contract.retryJob, async ({ context, params, body }) => {
@@ -154,9 +140,9 @@ export const jobRoutes: readonly Route[] = [
     return answerRetry(retry, await history.getJob(context, retry.jobId))
   }),
 
-  route(contract.listRunsOfJob, async ({ context, params }) => {
+  route(contract.listRunsOfJob, async ({ context, params, query }) => {
     const run = await history.findRunOfJob(context, params.job_id)
-    return okAll(run === null ? [] : [run], wireRun)
+    return okShort(run === null ? [] : [run], ({ runId }) => runId, query, wireRun)
   }),
 
   route(contract.getChain, async ({ context, params }) => {
@@ -168,6 +154,11 @@ export const jobRoutes: readonly Route[] = [
 
   route(contract.readJobLogs, async ({ context, params, query }) => {
     const run = await history.findRunOfJob(context, params.job_id)
-    return run === null ? okAll([], () => null as never) : okLogs(context, run.runId, query)
+    return run === null ? ok({ items: [], next_cursor: null }) : okLogs(context, run.runId, query)
+  }),
+
+  route(contract.readJobOutput, async ({ context, params, query }) => {
+    const run = await history.findRunOfJob(context, params.job_id)
+    return okOutput(context, run?.runId ?? null, query)
   }),
 ]

@@ -1,3 +1,4 @@
+import { pageOfShort } from '../../operations/short-list.ts'
 import type { Page } from '../../store/jobs.ts'
 import { ok } from './answer.ts'
 
@@ -14,7 +15,12 @@ export function okPage<Item, Wire>({ items, nextCursor }: Page<Item>, render: (i
   return ok({ items: items.map(render), next_cursor: nextCursor })
 }
 
-/** A list that is always whole. */
-export function okAll<Item, Wire>(items: readonly Item[], render: (item: Item) => Wire) {
-  return okPage({ items, nextCursor: null }, render)
+/** A page of a list that is read whole. */
+export function okShort<Item, Wire>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+  query: Parameters<typeof pageOptions>[0],
+  render: (item: Item) => Wire,
+) {
+  return okPage(pageOfShort(items, keyOf, pageOptions(query)), render)
 }

@@ -5,7 +5,7 @@ import { readLogs } from '../../operations/read-history.ts'
 import type { logQuery } from '../contract/run.ts'
 import { ok } from './answer.ts'
 
-const LOG_LIMIT_DEFAULT = 200
+const LOG_LIMIT_DEFAULT = 50
 
 /** A page of what a handler logged. Lines are numbered without gaps, so the last one's number says where to go on. */
 export async function okLogs(context: OperationContext, runId: string, query: z.output<typeof logQuery>) {

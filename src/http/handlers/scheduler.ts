@@ -9,7 +9,7 @@ import { askedOf } from '../asked-of.ts'
 import * as contract from '../contract/scheduler.ts'
 import { ok } from './answer.ts'
 import { type Route, route } from './handler.ts'
-import { okAll } from './pages.ts'
+import { okShort } from './pages.ts'
 
 function wireRecovery(stats: RecoveryStats | null) {
   if (stats === null) return null
@@ -83,7 +83,12 @@ export const schedulerRoutes: readonly Route[] = [
     })
   }),
 
-  route(contract.listNodes, async ({ context, door }) =>
-    okAll(await listNodes(context), (node) => wireNode(node, door)),
+  route(contract.listNodes, async ({ context, door, query }) =>
+    okShort(
+      await listNodes(context),
+      ({ nodeId }) => nodeId,
+      query,
+      (node) => wireNode(node, door),
+    ),
   ),
 ]

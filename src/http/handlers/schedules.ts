@@ -121,8 +121,8 @@ export const scheduleRoutes: readonly Route[] = [
     return ok(wireSchedule(schedule), revisionTag(schedule))
   }),
 
-  route(contract.removeSchedule, async ({ context, params }) => {
-    await removeSchedule(context, params.schedule_id)
+  route(contract.removeSchedule, async ({ context, params, ifMatch }) => {
+    await removeSchedule(context, params.schedule_id, expectedRevision(ifMatch))
     return done()
   }),
 

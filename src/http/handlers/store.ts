@@ -10,7 +10,7 @@ import * as contract from '../contract/store.ts'
 import { done, ok } from './answer.ts'
 import { given } from './given.ts'
 import { type Route, route } from './handler.ts'
-import { okAll, okPage, pageOptions } from './pages.ts'
+import { okPage, okShort, pageOptions } from './pages.ts'
 
 function wireType({ type, policy, isHandled }: KnownType) {
   return {
@@ -32,10 +32,17 @@ function wireEntry({ auditId, at, actor, action, subject, others, details }: Aud
 }
 
 export const storeRoutes: readonly Route[] = [
-  route(contract.listJobTypes, async ({ context }) => okAll(await listTypes(context), wireType)),
+  route(contract.listJobTypes, async ({ context, query }) =>
+    okShort(await listTypes(context), ({ type }) => type, query, wireType),
+  ),
 
-  route(contract.listLimits, async ({ context }) =>
-    okAll(await listLimits(context), ({ name, max }) => ({ name, max })),
+  route(contract.listLimits, async ({ context, query }) =>
+    okShort(
+      await listLimits(context),
+      ({ name }) => name,
+      query,
+      ({ name, max }) => ({ name, max }),
+    ),
   ),
 
   route(contract.setLimit, async ({ context, door, params, body }) => {

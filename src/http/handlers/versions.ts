@@ -16,5 +16,16 @@ export function revisionTag({ revision }: { readonly revision: number }): Header
 export function expectedRevision(ifMatch: string | null): { readonly revision?: number } {
   if (ifMatch === null) return {}
   if (/^[1-9]\d{0,14}$/.test(ifMatch)) return { revision: Number(ifMatch) }
-  throw new PawlError('precondition_failed', 'It is not at the version that `If-Match` names. Read it again.')
+  throw otherVersion()
+}
+
+/** The same for a Job. */
+export function expectedVersion(ifMatch: string | null): { readonly version?: string } {
+  if (ifMatch === null) return {}
+  if (ifMatch !== '') return { version: ifMatch }
+  throw otherVersion()
+}
+
+function otherVersion(): PawlError {
+  return new PawlError('precondition_failed', 'It is not at the version that `If-Match` names. Read it again.')
 }

@@ -93,8 +93,8 @@ export const webhookRoutes: readonly Route[] = [
     return ok(wireWebhook(webhook, actor), revisionTag(webhook))
   }),
 
-  route(contract.removeWebhook, async ({ context, params }) => {
-    await removeWebhook(context, params.webhook_id)
+  route(contract.removeWebhook, async ({ context, params, ifMatch }) => {
+    await removeWebhook(context, params.webhook_id, expectedRevision(ifMatch))
     return done()
   }),
 

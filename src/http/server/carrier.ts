@@ -7,7 +7,7 @@ import type { Route } from '../handlers/handler.ts'
 import { type Answer, perform, type RawRequest } from '../perform.ts'
 import { problem, problemOf } from '../problems.ts'
 import type { Identity } from './doorkeeper.ts'
-import type { Exchanges } from './exchanges.ts'
+import type { Exchange, Exchanges } from './exchanges.ts'
 import { malformed, readJsonBody } from './json-body.ts'
 import { sendAnswer, sendProblem } from './send.ts'
 
@@ -41,21 +41,11 @@ export class Carrier {
     const exchange = this.#parts.exchanges.of(reply.raw)
     exchange.route = route.endpoint.path
     const { actor } = exchange.identity as Identity
-    const { headers } = request.raw
     const params = request.params as Record<string, string>
     if (route.endpoint.params !== undefined && Object.values(params).includes('')) {
       return sendProblem(reply, problem('not_found', 'There is nothing at this path: an id in it is empty.'))
     }
-    const raw: RawRequest = {
-      params,
-      query: request.query,
-      body: request.body,
-      idempotencyKey: oneText(headers['idempotency-key']),
-      ifMatch: oneText(headers['if-match']),
-      get signal() {
-        return exchange.signal
-      },
-    }
+    const raw = new CarriedRequest(request, exchange)
     return sendAnswer(reply, whileClosing(await perform(route, this.#parts.door, actor, raw)))
   }
 
@@ -63,19 +53,45 @@ export class Carrier {
   readonly fail = (error: FastifyError | PawlError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     try {
       const told = told4xx(error, request)
-      if (told !== null) return sendProblem(reply, told)
+      if (told !== null) return sendProblem(reply, told, CLOSE)
       this.#log(error, request, reply)
-      return sendProblem(reply, problemOf(error))
+      return sendProblem(reply, problemOf(error), CLOSE)
     } catch (fault) {
       // Nobody is behind us but fastify, which would tell the caller more than we do.
       this.#log(fault, request, reply)
-      return sendProblem(reply, problem('internal_error', 'Something went wrong here. It was logged.'))
+      return sendProblem(reply, problem('internal_error', 'Something went wrong here. It was logged.'), CLOSE)
     }
   }
 
   #log(error: unknown, { raw: { method } }: FastifyRequest, reply: FastifyReply): void {
     const { route } = this.#parts.exchanges.of(reply.raw)
     this.#parts.logger.error({ error, route: `${method} ${route ?? '(no route)'}` }, 'A request failed')
+  }
+}
+
+/** Of a request that failed before it was read to its end, more may come, which is no request. */
+const CLOSE = { connection: 'close' }
+
+/** A class, because an object with a getter of its own costs the engine as much as all the rest of the request. */
+class CarriedRequest implements RawRequest {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: unknown
+  readonly body: unknown
+  readonly idempotencyKey: string | null
+  readonly ifMatch: string | null
+  readonly #exchange: Exchange
+
+  constructor({ params, query, body, raw: { headers } }: FastifyRequest, exchange: Exchange) {
+    this.params = params as Record<string, string>
+    this.query = query
+    this.body = body
+    this.idempotencyKey = oneText(headers['idempotency-key'])
+    this.ifMatch = oneText(headers['if-match'])
+    this.#exchange = exchange
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal
   }
 }
 

@@ -6,6 +6,7 @@ import { type Doorkeeper, keyIn } from './doorkeeper.ts'
 import { type EventsQuery, filterOf, readEventsQuery } from './event-filter.ts'
 import { EventStream, type EventStreamStart } from './event-stream.ts'
 import type { EventTail } from './event-tail.ts'
+import { SAFE_HEADERS } from './send.ts'
 import type { SharedTail } from './shared-tail.ts'
 import { placeBehind, resume } from './wire-event.ts'
 
@@ -101,7 +102,7 @@ function lastIdOf({ headers }: FastifyRequest, { last_event_id: inQuery }: Event
 
 function writeHead(reply: FastifyReply): void {
   reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
+    ...SAFE_HEADERS,
     'content-type': 'text/event-stream; charset=utf-8',
     // Proxies that gather answers before they pass them on would hold every event back.
     'x-accel-buffering': 'no',

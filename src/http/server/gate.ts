@@ -5,7 +5,7 @@ import { type Doorkeeper, type Identity, keyIn, retryAfter } from './doorkeeper.
 import type { Exchanges } from './exchanges.ts'
 import type { HostGuard } from './host-guard.ts'
 import type { OriginGuard } from './origin-guard.ts'
-import { SAFE_HEADERS, sendProblem } from './send.ts'
+import { sendProblem } from './send.ts'
 import type { CheckedHttpOptions } from './server-options.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
@@ -39,11 +39,9 @@ export class Gate {
   check(request: FastifyRequest, reply: FastifyReply, pass: () => void): void {
     const { hosts, origins, doorkeeper } = this.#parts
     const { raw } = request
-    reply.headers(SAFE_HEADERS)
     const refusal = hosts.check(raw) ?? origins.check(raw.headers)
     if (refusal !== null) return void sendProblem(reply, refusal)
-    const shared = origins.headersFor(raw.headers.origin)
-    if (shared !== null) reply.headers(shared)
+    origins.share(raw.headers.origin, reply.raw)
     // A browser asks by OPTIONS, and without a key, whether it may ask.
     if (raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
     const key = keyIn(raw.headers)

@@ -24,7 +24,6 @@ import { openApiDocument } from './openapi.ts'
 import { OriginGuard } from './origin-guard.ts'
 import { mountOwnRoutes } from './own-routes.ts'
 import { PathTable } from './path-table.ts'
-import { SAFE_HEADERS } from './send.ts'
 import { type CheckedHttpOptions, type HttpOptions, readHttpOptions } from './server-options.ts'
 import { SharedTail } from './shared-tail.ts'
 
@@ -124,8 +123,7 @@ class ListeningServer implements HttpServer {
       logger: false,
       bodyLimit: BODY_MAX_BYTES,
       routerOptions: { maxParamLength: PATH_PART_MAX },
-      // Bad paths never reach a hook, so they get here what hooks would have given them.
-      frameworkErrors: (error, request, reply) => void carrier.fail(error, request, reply.headers(SAFE_HEADERS)),
+      frameworkErrors: (error, request, reply) => void carrier.fail(error, request, reply),
       serverFactory: (handler) => {
         this.#connections = new Connections(this.#timed(handler))
         return this.#connections.server

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../domain/errors.ts'
-import type { Endpoint } from '../contract/endpoint.ts'
+import { type Endpoint, takesIfMatch } from '../contract/endpoint.ts'
 import { STATUS } from '../problems.ts'
 import type { JsonSchema } from './json-schemas.ts'
 
@@ -26,14 +26,14 @@ const WITH_BODY: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_ty
 
 /** The problems of an endpoint by their status, as responses. */
 export function problemResponses(endpoint: Endpoint): Record<string, JsonSchema> {
-  const { body, action, isVersioned = false, problems } = endpoint
+  const { body, action, problems } = endpoint
   const codes = new Set<ErrorCode>([
     ...ANY_PROBLEM,
     // Also where nothing may be given: what is given all the same is refused.
     'invalid_option',
     ...(body === undefined ? [] : WITH_BODY),
     ...(action === null ? [] : CHANGING),
-    ...(isVersioned && action !== null ? (['precondition_failed'] as const) : []),
+    ...(takesIfMatch(endpoint) ? (['precondition_failed'] as const) : []),
     ...problems,
   ])
   return responsesOf([...codes], (code) => statusOf(code, endpoint))

@@ -1,5 +1,5 @@
-import { z } from 'zod'
-import type { Endpoint } from '../contract/endpoint.ts'
+import type { z } from 'zod'
+import { type Endpoint, takesIdempotencyKey, takesIfMatch } from '../contract/endpoint.ts'
 import { type JsonSchema, JsonSchemas } from './json-schemas.ts'
 import { ownPaths } from './openapi-own-paths.ts'
 import { header, partsIn } from './openapi-parameters.ts'
@@ -81,9 +81,9 @@ function operation(name: string, endpoint: Endpoint, schemas: JsonSchemas): Json
 }
 
 function parametersOf(endpoint: Endpoint, schemas: JsonSchemas): JsonSchema[] {
-  const { params, query, body, isVersioned, action } = endpoint
+  const { params, query } = endpoint
   const parameters = [...partsIn(params, 'path', schemas), ...partsIn(query, 'query', schemas)]
-  if (isVersioned === true && action !== null) {
+  if (takesIfMatch(endpoint)) {
     parameters.push(
       header(
         'If-Match',
@@ -92,7 +92,7 @@ function parametersOf(endpoint: Endpoint, schemas: JsonSchemas): JsonSchema[] {
       ),
     )
   }
-  if (body instanceof z.ZodObject && 'idempotency_key' in body.shape) {
+  if (takesIdempotencyKey(endpoint)) {
     parameters.push(header('Idempotency-Key', 'Stands for `idempotency_key`.', 'order-1234'))
   }
   return parameters

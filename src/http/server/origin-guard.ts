@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { type Problem, problem } from '../problems.ts'
 
 /**
@@ -21,15 +21,14 @@ export class OriginGuard {
     return site === 'cross-site' || site === 'same-site' ? refused(`a page of another origin (${site})`) : null
   }
 
-  /** The headers that let a page of an allowed origin read the answer. Null: there is no such page. */
-  headersFor(origin: string | undefined): Readonly<Record<string, string>> | null {
-    if (this.#allowed.size === 0) return null
-    if (origin === undefined || !this.#allowed.has(origin)) return { vary: 'Origin' }
-    return {
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers': 'ETag, Location, Retry-After',
-      vary: 'Origin',
-    }
+  /** Lets a page of an allowed origin read the answer. */
+  share(origin: string | undefined, response: ServerResponse): void {
+    if (this.#allowed.size === 0) return
+    // Also for others: what stands between must not give one page the answer to another.
+    response.setHeader('vary', 'Origin')
+    if (!this.isAllowed(origin)) return
+    response.setHeader('access-control-allow-origin', origin as string)
+    response.setHeader('access-control-expose-headers', 'ETag, Location, Retry-After')
   }
 
   isAllowed(origin: string | undefined): boolean {

@@ -27,8 +27,12 @@ export function mountOwnRoutes(app: FastifyInstance, parts: OwnRoutesParts): rea
 
   get('/health', (reply) => sendAnswer(reply, { status: 200, body: { status: 'ok', version }, headers: {} }))
   get('/ready', (reply) => answerReady(reply, parts))
-  get('/metrics', async (reply) => sendText(reply, await metrics.render(), metrics.contentType))
-  get('/openapi.json', (reply) => sendText(reply, openApi(), 'application/json; charset=utf-8'))
+  get('/metrics', async (reply) =>
+    sendText(reply, { status: 200, text: await metrics.render(), type: metrics.contentType }),
+  )
+  get('/openapi.json', (reply) =>
+    sendText(reply, { status: 200, text: openApi(), type: 'application/json; charset=utf-8' }),
+  )
   app.get('/api/events', { exposeHeadRoute: false }, async (request, reply) => {
     const exchange = exchanges.of(reply.raw)
     exchange.route = '/api/events'

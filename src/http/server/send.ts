@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Answer } from '../perform.ts'
 import type { Problem } from '../problems.ts'
@@ -19,18 +20,43 @@ export const SAFE_HEADERS: Headers = {
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8'
 const JSON_TYPE = 'application/json; charset=utf-8'
+const NONE: Headers = {}
 
 export function sendAnswer(reply: FastifyReply, { status, body, headers }: Answer): FastifyReply {
-  reply.code(status).headers(headers)
-  if (status === 204) return reply.send()
-  return sendText(reply, JSON.stringify(body), status >= 400 ? PROBLEM_TYPE : JSON_TYPE)
+  if (status === 204) return sendNothing(reply, headers)
+  return sendText(reply, {
+    status,
+    text: JSON.stringify(body),
+    type: status >= 400 ? PROBLEM_TYPE : JSON_TYPE,
+    headers,
+  })
 }
 
-export function sendProblem(reply: FastifyReply, told: Problem, headers: Headers = {}): FastifyReply {
-  reply.code(told.status).headers(headers)
-  return sendText(reply, JSON.stringify(told), PROBLEM_TYPE)
+export function sendProblem(reply: FastifyReply, told: Problem, headers: Headers = NONE): FastifyReply {
+  return sendText(reply, { status: told.status, text: JSON.stringify(told), type: PROBLEM_TYPE, headers })
 }
 
-export function sendText(reply: FastifyReply, text: string, type: string): FastifyReply {
-  return reply.header('content-type', type).send(text)
+/** 204. */
+export function sendNothing(reply: FastifyReply, headers: Headers): FastifyReply {
+  return write(reply, 204, { ...SAFE_HEADERS, ...headers })
+}
+
+export interface SentText {
+  readonly status: number
+  readonly text: string
+  readonly type: string
+  readonly headers?: Headers
+}
+
+export function sendText(reply: FastifyReply, { status, text, type, headers = NONE }: SentText): FastifyReply {
+  const length = Buffer.byteLength(text)
+  const all = { ...SAFE_HEADERS, ...headers, 'content-type': type, 'content-length': length }
+  return write(reply, status, all, text)
+}
+
+/** Past fastify, which would look at each header again. Those that were set on the response before are sent too. */
+function write(reply: FastifyReply, status: number, headers: OutgoingHttpHeaders, text?: string): FastifyReply {
+  const { raw } = reply.hijack()
+  if (!raw.headersSent) raw.writeHead(status, headers).end(text)
+  return reply
 }

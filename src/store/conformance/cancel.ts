@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { jobVersion } from '../../domain/job.ts'
 import { asQueued, failed, HOUR, NOW, newId, newJob, newRetry, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
@@ -117,6 +118,28 @@ export function testCancel({ test }: Kit): void {
     assertSame(await stage.cancel(retry.jobId), { kind: 'cancelled', jobId: retry.jobId })
     await stage.release(job.claim)
     assertSame(await stage.claim({ now: NOW + HOUR }), [])
+  })
+
+  test('what is to be cancelled only while it is QUEUED is left alone once it is RUNNING', async (stage) => {
+    const request = { mode: 'only-queued', reason: null, now: NOW + 1 } as const
+    const { claim } = await stage.start()
+    const left = await stage.changesNothing(() => stage.store.cancelJob({ ...request, jobId: claim.jobId }))
+    assertSame(left, { kind: 'running', jobId: claim.jobId })
+    assertSame(await stage.store.findCancelWishes(stage.nodeId), [])
+    const [queued] = await stage.enqueue([newJob()])
+    assertSame(await stage.store.cancelJob({ ...request, jobId: queued }), { kind: 'cancelled', jobId: queued })
+    assert.equal((await stage.job(queued)).status, 'CANCELLED')
+  })
+
+  test('with a version cancels only a Job that is still so', async (stage) => {
+    const request = { mode: 'graceful', reason: null, now: NOW + 1 } as const
+    const [jobId] = await stage.enqueue([newJob()])
+    const seen = jobVersion(await stage.job(jobId))
+    await stage.claimOne()
+    const stale = await stage.changesNothing(() => stage.store.cancelJob({ ...request, jobId, expected: seen }))
+    assertSame(stale, { kind: 'stale' })
+    const expected = jobVersion(await stage.job(jobId))
+    assert.equal((await stage.store.cancelJob({ ...request, jobId, expected })).kind, 'requested')
   })
 
   test('cancelling again says that it is cancelled already', async (stage) => {

@@ -83,6 +83,33 @@ export function testManualRetry({ test }: Kit): void {
     assertSame(await stage.claimIds({ now: LATER }), [automatic.jobId])
   })
 
+  test('by the id of the waiting retry itself makes it due too', async (stage) => {
+    const job = await stage.start()
+    const automatic = newRetry({ runAt: NOW + HOUR })
+    await stage.finish(job, { outcome: failed(), retry: automatic })
+    const expected = { kind: 'made-due', jobId: automatic.jobId }
+    assertSame(await retry(stage, { jobId: automatic.jobId }), expected)
+    assert.equal((await stage.job(automatic.jobId, LATER)).hold, null)
+    assertSame(await stage.claimIds({ now: LATER }), [automatic.jobId])
+  })
+
+  test('can give the waiting retry another priority, where it goes last', async (stage) => {
+    const job = await stage.start()
+    const automatic = newRetry({ runAt: NOW + HOUR })
+    await stage.finish(job, { outcome: failed(), retry: automatic })
+    const [urgent, other] = await stage.enqueue([newJob({ priority: 77 }), newJob()])
+    const result = await stage.store.retryByHand({
+      by: { jobId: job.claim.jobId },
+      newJobId: newId(),
+      priority: 77,
+      now: LATER,
+    })
+    assertSame(result, { kind: 'made-due', jobId: automatic.jobId })
+    assert.equal((await stage.job(automatic.jobId)).priority, 77)
+    assertSame(await stage.queue(), [urgent, automatic.jobId, other])
+    assertSame(await stage.claimIds({ now: LATER }), [urgent, automatic.jobId, other])
+  })
+
   test('of a retry that waits for a body makes it due, but does not let it start', async (stage) => {
     const job = await stage.start()
     const automatic = newRetry({ runAt: NOW + HOUR })
@@ -104,6 +131,17 @@ export function testManualRetry({ test }: Kit): void {
     await stage.finish(second, { outcome: failed() })
     assertSame(await refusedRetry(stage, { jobId: first.claim.jobId }), refused)
     assert.equal((await retry(stage, { jobId: lastJobId })).kind, 'created')
+  })
+
+  test('of an earlier attempt names the one whose retry waits, and that one can be retried', async (stage) => {
+    const first = await stage.start()
+    await stage.finish(first, { outcome: failed(), retry: newRetry() })
+    const second = await stage.claimOne({ now: NOW + SECOND })
+    const automatic = newRetry({ runAt: NOW + HOUR })
+    await stage.finish(second, { outcome: failed(), retry: automatic })
+    const { jobId: lastJobId, runId: lastRunId } = second.claim
+    assertSame(await refusedRetry(stage, { runId: first.claim.runId }), { kind: 'not-last', lastJobId, lastRunId })
+    assertSame(await retry(stage, { runId: lastRunId }), { kind: 'made-due', jobId: automatic.jobId })
   })
 
   test('of anything that did not fail is refused', async (stage) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { jobVersion } from '../../domain/job.ts'
 import type { MoveResult, MoveTarget } from '../jobs.ts'
 import { HOUR, NOW, newId, newJob, newJobs } from './fixtures.ts'
 import type { Kit } from './kit.ts'
@@ -84,6 +85,16 @@ export function testMove({ test }: Kit): void {
       assertSame(await stage.queue(), expected)
     }
     assertSame(await stage.claimIds(), expected)
+  })
+
+  test('with a version it moves only what is still so', async (stage) => {
+    const [a, b] = await stage.enqueue([newJob(), newJob()])
+    const expected = jobVersion(await stage.job(b))
+    const request = { jobId: b, target: { to: 'front' }, expected, now: NOW } as const
+    assert.equal((await stage.store.moveJob(request)).kind, 'moved')
+    assertSame(await stage.queue(), [b, a])
+    const back = { ...request, target: { to: 'back' } } as const
+    assertSame(await stage.changesNothing(() => stage.store.moveJob(back)), { kind: 'stale' })
   })
 
   test('only a QUEUED Job moves', async (stage) => {

@@ -82,6 +82,27 @@ export function testRaces({ testShared }: Kit): void {
     }
   })
 
+  testShared(
+    'a claim and a cancellation of what is QUEUED only: a Job that started has no wish',
+    async (stage, other) => {
+      const ids = await stage.enqueue(newJobs(20))
+      const request = { mode: 'only-queued', reason: null, now: NOW + 1 } as const
+      const [claimed, answers] = await Promise.all([
+        Promise.all(ids.map(() => stage.claimIds({ limit: 1 }))),
+        Promise.all(ids.map((jobId) => other.store.cancelJob({ ...request, jobId }))),
+      ])
+      const started = new Set(claimed.flat())
+      for (const answer of answers) {
+        assert.ok(answer.kind === 'cancelled' || answer.kind === 'running')
+        assert.equal(started.has(answer.jobId), answer.kind === 'running')
+        const { status, cancelRequestedAt } = await stage.job(answer.jobId)
+        assert.equal(status, answer.kind === 'running' ? 'RUNNING' : 'CANCELLED')
+        if (answer.kind === 'running') assert.equal(cancelRequestedAt, null)
+      }
+      assertSame(await stage.store.findCancelWishes(stage.nodeId), [])
+    },
+  )
+
   testShared('a manual retry is made once, whoever asks', async (stage, other) => {
     const job = await stage.start()
     await stage.finish(job, { outcome: failed() })

@@ -149,6 +149,16 @@ export function testSchedules({ test, testShared }: Kit): void {
     assert.equal(await store.removeSchedule(schedule.scheduleId), 'not-found')
   })
 
+  test('with a revision it is removed only if it is still at that', async ({ store }) => {
+    const schedule = newSchedule()
+    const { scheduleId, revision } = schedule
+    await store.createSchedule(schedule)
+    assert.equal(await store.removeSchedule(scheduleId, revision + 1), 'stale')
+    assert.notEqual(await store.findSchedule(scheduleId), null)
+    assert.equal(await store.removeSchedule(scheduleId, revision), 'removed')
+    assert.equal(await store.removeSchedule(scheduleId, revision), 'not-found')
+  })
+
   test('what is not there is neither fired, changed, disabled nor triggered', async (stage) => {
     const schedule = newSchedule()
     const { scheduleId } = schedule

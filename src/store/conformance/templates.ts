@@ -68,6 +68,17 @@ export function testTemplates({ test, testShared }: Kit): void {
     assertSame(await store.findTemplate(template.templateId), archived)
   })
 
+  test('with a revision it is archived only if it is still at that', async ({ store }) => {
+    const template = newTemplate()
+    const { templateId } = template
+    await store.createTemplate(template)
+    await store.changeTemplate({ template: { ...template, name: 'another' }, now: NOW })
+    assert.equal(await store.archiveTemplate(templateId, NOW, 1), 'stale')
+    assert.equal((await store.findTemplate(templateId))?.archivedAt, null)
+    assert.equal(await store.archiveTemplate(templateId, NOW, 2), 'archived')
+    assert.equal(await store.archiveTemplate(newId(), NOW, 1), 'not-found')
+  })
+
   test('Jobs are made of a template that is there and not archived, and of no other', async (stage) => {
     const template = newTemplate()
     await stage.store.createTemplate(template)

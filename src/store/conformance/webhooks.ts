@@ -58,6 +58,15 @@ export function testWebhooks({ test, testShared, testReopened }: Kit): void {
     assert.equal(await store.rotateWebhookSecret(webhookId, SECRET, NOW + HOUR, NOW), 'not-found')
   })
 
+  test('with a revision it is removed only if it is still at that', async (stage) => {
+    const { store } = stage
+    const { webhookId, revision } = await subscribe(stage)
+    assert.equal(await store.removeWebhook(webhookId, NOW, revision + 1), 'stale')
+    assert.notEqual(await store.findWebhook(webhookId), null)
+    assert.equal(await store.removeWebhook(webhookId, NOW, revision), 'removed')
+    assert.equal(await store.removeWebhook(webhookId, NOW, revision), 'not-found')
+  })
+
   test('what was pending when it was removed has failed, and its log stays', async (stage) => {
     const { webhookId } = await subscribe(stage)
     const other = await subscribe(stage)

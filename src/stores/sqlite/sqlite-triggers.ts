@@ -33,8 +33,12 @@ export abstract class SqliteTriggers
     return this.write((transaction) => template.changeTemplate(transaction, change))
   }
 
-  archiveTemplate(templateId: string, now: number): Promise<'archived' | 'not-found'> {
-    return this.write((transaction) => template.archiveTemplate(transaction, templateId, now))
+  archiveTemplate(
+    templateId: string,
+    now: number,
+    revision?: number | null,
+  ): Promise<'archived' | 'stale' | 'not-found'> {
+    return this.write((transaction) => template.archiveTemplate(transaction, templateId, now, revision))
   }
 
   findTemplate(templateId: string): Promise<Template | null> {
@@ -89,8 +93,8 @@ export abstract class SqliteTriggers
     return this.write((transaction) => slots.disableSchedule(transaction, request))
   }
 
-  removeSchedule(scheduleId: string): Promise<'removed' | 'not-found'> {
-    return this.write((transaction) => slots.removeSchedule(transaction, scheduleId))
+  removeSchedule(scheduleId: string, revision?: number | null): Promise<'removed' | 'stale' | 'not-found'> {
+    return this.write((transaction) => slots.removeSchedule(transaction, scheduleId, revision))
   }
 
   triggerSchedule(scheduleId: string, job: NewJob, now: number): Promise<schedules.TriggerResult> {
@@ -188,8 +192,8 @@ export abstract class SqliteTriggers
     return this.write((transaction) => hooks.rotateWebhookSecret(transaction, webhookId, secret, previousUntil, now))
   }
 
-  removeWebhook(webhookId: string, now: number): Promise<'removed' | 'not-found'> {
-    return this.write((transaction) => hooks.removeWebhook(transaction, webhookId, now))
+  removeWebhook(webhookId: string, now: number, revision?: number | null): Promise<'removed' | 'stale' | 'not-found'> {
+    return this.write((transaction) => hooks.removeWebhook(transaction, webhookId, now, revision))
   }
 
   findWebhook(webhookId: string): Promise<Webhook | null> {

@@ -1,11 +1,10 @@
-import { jobVersion } from '../../../domain/job.ts'
-import type { JsonValue } from '../../../domain/json.ts'
 import type { EditResult, JobEdit } from '../../../store/jobs.ts'
 import type { Store } from '../../../store/store.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow } from './history.ts'
 import { laneById } from './interned.ts'
+import { isStale } from './job-version.ts'
 
 /** What of a Job an edit may change. */
 interface Editable {
@@ -22,7 +21,7 @@ export function editJob(
   const job = findJobRow(transaction.connection, { jobId })
   if (job === undefined) return { kind: 'not-found' }
   if (job.queued === null) return { kind: 'not-queued', status: statusOf(job) }
-  if (expected !== null && expected !== versionOf(job)) return { kind: 'stale' }
+  if (isStale(job, expected)) return { kind: 'stale' }
   const edited = apply(transaction, job, edit, now)
   const isElsewhere = edited.priority !== job.priority
   const isOther = edited.runAt !== job.run_at || edited.params !== job.params
@@ -31,17 +30,6 @@ export function editJob(
   if (isOther) note(transaction, job, 'job.edited', now)
   else if (isElsewhere) note(transaction, job, 'job.moved', now)
   return { kind: 'edited' }
-}
-
-function versionOf(job: JobRow): string {
-  return jobVersion({
-    status: 'QUEUED',
-    priority: job.priority,
-    position: job.position,
-    runAt: job.run_at,
-    params: JSON.parse(job.params) as JsonValue,
-    cancelRequestedAt: job.cancel_requested_at,
-  })
 }
 
 function apply(transaction: Transaction, job: JobRow, edit: JobEdit, now: number): Editable {

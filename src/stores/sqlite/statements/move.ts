@@ -1,10 +1,11 @@
 import { positionBetween, spreadPositions, WIDEN_NEIGHBOURS_MAX } from '../../../domain/order.ts'
-import type { MoveResult, MoveTarget } from '../../../store/jobs.ts'
+import type { JobStore, MoveResult } from '../../../store/jobs.ts'
 import type { SqlRow } from '../connection.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow } from './history.ts'
 import { laneById } from './interned.ts'
+import { isStale } from './job-version.ts'
 
 interface PlaceRow extends SqlRow {
   seq: number
@@ -43,13 +44,11 @@ where q.priority = ? and q.seq <> ? and q.position >= ? and (q.position, q.creat
 order by q.position, q.created_at, j.job_id
 limit ?`
 
-export function moveJob(
-  transaction: Transaction,
-  request: { jobId: string; target: MoveTarget; now: number },
-): MoveResult {
+export function moveJob(transaction: Transaction, request: Parameters<JobStore['moveJob']>[0]): MoveResult {
   const job = findJobRow(transaction.connection, { jobId: request.jobId })
   if (job === undefined) return { kind: 'not-found' }
   if (job.queued === null) return { kind: 'not-queued', status: statusOf(job) }
+  if (isStale(job, request.expected)) return { kind: 'stale' }
   const { target } = request
   if ('to' in target) {
     const position =

@@ -1,4 +1,5 @@
 import { assert } from '../../../domain/errors.ts'
+import type { JobStatus } from '../../../domain/job.ts'
 import type { JobStore, ManualRetryResult } from '../../../store/jobs.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
@@ -7,11 +8,12 @@ import { findJobRow, findLastOfChain, findRunIdOf } from './history.ts'
 import { callOffStop } from './members.ts'
 import { appendByHand, noteQueued } from './retry.ts'
 
+// 1 row: it is QUEUED. Whoever else keeps it from starting still does.
 const MAKE_DUE_IN_QUEUE = `
 update pawl_queue
-set run_at = ?, ready = (awaits_predecessor = 0 and unmet_parents = 0)
+set priority = ?, position = ?, run_at = ?, ready = (awaits_predecessor = 0 and unmet_parents = 0)
 where priority = ? and position = ? and created_at = ? and seq = ?`
-const MAKE_DUE = 'update pawl_jobs set run_at = ? where seq = ?'
+const MAKE_DUE = 'update pawl_jobs set priority = ?, position = ?, run_at = ? where seq = ?'
 
 export function retryByHand(
   transaction: Transaction,
@@ -21,20 +23,25 @@ export function retryByHand(
   if (job === undefined) return { kind: 'not-found' }
   const last = findLastOfChain(transaction.connection, job)
   const status = statusOf(last)
-  if (last.seq !== job.seq) {
-    if (last.retry_of !== job.job_id || status !== 'QUEUED') {
-      return { kind: 'not-last', lastJobId: last.job_id, lastRunId: findRunIdOf(transaction.connection, last.seq) }
-    }
-    makeDue(transaction, last, request.now)
+  if (status === 'QUEUED' && last.retry_of !== null && [last.job_id, last.retry_of].includes(job.job_id)) {
+    makeDue(transaction, last, request)
     reviveDependents(transaction, last, request)
     return { kind: 'made-due', jobId: last.job_id }
   }
+  if (last.seq !== job.seq) return notLast(transaction, last, status)
   const isRetryable = status === 'CANCELLED' || last.run_status === 'FAILED'
   if (!isRetryable) return { kind: 'not-retryable', status, outcome: last.run_status }
   const result = appendByHand(transaction, last, { ...request, byHand: true })
   assert(result.kind !== 'doomed', 'a retry by hand is held back by a failed parent')
   if (result.kind === 'created') reviveDependents(transaction, last, request)
   return result
+}
+
+/** Names the attempt that can be retried: of a retry that waits the one before it, which has a Run. */
+function notLast({ connection }: Transaction, last: JobRow, status: JobStatus): ManualRetryResult {
+  const isWaiting = status === 'QUEUED' && last.retry_of !== null
+  const named = (isWaiting ? findJobRow(connection, { jobId: last.retry_of as string }) : undefined) ?? last
+  return { kind: 'not-last', lastJobId: named.job_id, lastRunId: findRunIdOf(connection, named.seq) }
 }
 
 /** Children that gave up waiting for this chain wait again. */
@@ -49,9 +56,16 @@ function reviveDependents(
   carryOut(transaction, { nodeSeq: null, newId: dependents.newId }, now)
 }
 
-function makeDue(transaction: Transaction, job: JobRow, now: number): void {
+function makeDue(
+  transaction: Transaction,
+  job: JobRow,
+  { priority: wished, now }: Parameters<JobStore['retryByHand']>[0],
+): void {
+  const priority = wished ?? job.priority
+  const position = priority === job.priority ? job.position : transaction.takeLastPosition(priority)
   const runAt = Math.min(job.run_at, now)
-  transaction.connection.run(MAKE_DUE_IN_QUEUE, runAt, job.priority, job.position, job.created_at, job.seq)
-  transaction.connection.run(MAKE_DUE, runAt, job.seq)
+  const inQueue = [job.priority, job.position, job.created_at, job.seq]
+  transaction.connection.run(MAKE_DUE_IN_QUEUE, priority, position, runAt, ...inQueue)
+  transaction.connection.run(MAKE_DUE, priority, position, runAt, job.seq)
   noteQueued(transaction, job.job_id, job, now)
 }

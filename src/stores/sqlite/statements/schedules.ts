@@ -76,7 +76,13 @@ export function disableSchedule(
 const DELETE_SCHEDULE = 'delete from pawl_schedules where schedule_id = ?'
 
 /** What its Jobs hold in `pawl_scheduled_chains` goes when their chains settle. */
-export function removeSchedule(transaction: Transaction, scheduleId: string): 'removed' | 'not-found' {
+export function removeSchedule(
+  transaction: Transaction,
+  scheduleId: string,
+  revision: number | null = null,
+): 'removed' | 'stale' | 'not-found' {
+  const current = revision === null ? null : findSchedule(transaction.connection, scheduleId)
+  if (current !== null && current.revision !== revision) return 'stale'
   if (transaction.connection.run(DELETE_SCHEDULE, scheduleId) === 0) return 'not-found'
   forgetSkips(transaction, scheduleId)
   transaction.stirs.add('schedules')

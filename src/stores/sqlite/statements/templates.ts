@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../../domain/json.ts'
-import type { RetryPolicy } from '../../../domain/retry.ts'
+import type { RetryOverrides } from '../../../domain/retry.ts'
 import type { Template } from '../../../domain/template.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { TemplateFilter } from '../../../store/templates.ts'
@@ -49,8 +49,15 @@ update pawl_templates
 set archived_at = ?, updated_at = ?, revision = revision + 1
 where template_id = ? and archived_at is null`
 
-export function archiveTemplate(transaction: Transaction, templateId: string, now: number): 'archived' | 'not-found' {
+export function archiveTemplate(
+  transaction: Transaction,
+  templateId: string,
+  now: number,
+  revision: number | null = null,
+): 'archived' | 'stale' | 'not-found' {
   const { connection } = transaction
+  const current = revision === null ? null : findTemplate(connection, templateId)
+  if (current !== null && current.revision !== revision) return 'stale'
   if (connection.run(ARCHIVE_TEMPLATE, now, now, templateId) === 1) return 'archived'
   return isTemplateUsable(connection, templateId) === null ? 'not-found' : 'archived'
 }
@@ -118,7 +125,7 @@ function toTemplate(row: TemplateRow): Template {
     name: row.name,
     type: row.type,
     defaultParams: JSON.parse(row.default_params) as JsonValue,
-    retry: row.retry === null ? null : (JSON.parse(row.retry) as RetryPolicy),
+    retry: row.retry === null ? null : (JSON.parse(row.retry) as RetryOverrides),
     timeoutMs: row.timeout === null ? undefined : (JSON.parse(row.timeout) as number | null),
     description: row.description,
     revision: row.revision,

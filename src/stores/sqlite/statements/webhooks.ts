@@ -80,8 +80,15 @@ update pawl_deliveries
 set status = 'FAILED', last_error = 'the webhook was removed', next_attempt_at = null, sender_seq = null, leased_until = null
 where status = 'PENDING' and endpoint = ?`
 
-export function removeWebhook(transaction: Transaction, webhookId: string, now: number): 'removed' | 'not-found' {
+export function removeWebhook(
+  transaction: Transaction,
+  webhookId: string,
+  now: number,
+  revision: number | null = null,
+): 'removed' | 'stale' | 'not-found' {
   const { connection } = transaction
+  const current = revision === null ? null : findWebhook(connection, webhookId)
+  if (current !== null && current.revision !== revision) return 'stale'
   if (connection.run(DELETE_WEBHOOK, now, now, webhookId) === 0) return 'not-found'
   connection.run(FAIL_PENDING, webhookId)
   transaction.subscribers = null
