@@ -1,4 +1,5 @@
 import autocannon from 'autocannon'
+import { defineJob } from 'pawl'
 import { alternate, compareSpeeds, line } from '../figures.mjs'
 import { askChild, endChild, startChild } from '../processes.mjs'
 import { inFolder, Noop, openPawl } from '../stage.mjs'
@@ -10,11 +11,17 @@ const BODY = JSON.stringify({
   tags: ['nightly'],
 })
 
-/** POST /api/jobs, each answered only once the Job would survive a power cut, while another process executes them. */
+/** How long the other process is kept busy by Jobs of its own, at the rate that it cannot pass. */
+const BACKLOG_PER_SECOND = 4_000
+const LIST_LENGTH = 10_000
+
+/**
+ * POST /api/jobs, each answered only once the Job would survive a power cut. Both servers are measured while another process
+ * executes Jobs on the same machine and, for ours, in the same database.
+ */
 export async function enqueueOverHttp({ folder: parent, scale, say }) {
   return inFolder(parent, async (folder) => {
-    // Makes the type known.
-    await (await openPawl(folder, [new Noop().type])).close()
+    await fill(folder, BACKLOG_PER_SECOND * scale.portions * scale.seconds * 2)
     const ours = await startChild('http-server', folder)
     const bare = await startChild('http-bare')
     const worker = await startChild('http-worker', folder)
@@ -43,6 +50,15 @@ export async function enqueueOverHttp({ folder: parent, scale, say }) {
       }),
     ]
   })
+}
+
+/** Makes the types known, and gives the worker something to do. */
+async function fill(folder, jobs) {
+  const scheduler = await openPawl(folder, [new Noop().type, defineJob({ type: 'busy', run: () => {} })])
+  for (let left = jobs; left > 0; left -= LIST_LENGTH) {
+    await scheduler.enqueueMany(Array.from({ length: LIST_LENGTH }, () => ({ type: 'busy', params: null })))
+  }
+  await scheduler.close()
 }
 
 /** How many were accepted per second. Notes what each cost in microseconds of the server's processor. */

@@ -22,6 +22,8 @@ export interface GlobalOptions {
   readonly color?: boolean
 }
 
+const COLUMNS_DEFAULT = 80
+
 /** What a command has to do with: the terminal, the target, the configuration. One for each process. */
 export class Cli {
   readonly io: Io
@@ -38,6 +40,8 @@ export class Cli {
   /** Called once the command line is read, before the command. */
   adopt(options: GlobalOptions): void {
     this.#options = options
+    // Also for a command that needs none: who names one expects it to count.
+    if (options.config !== undefined) findConfigFile(this.io.cwd, options.config)
   }
 
   // The terminal
@@ -70,14 +74,25 @@ export class Cli {
     return this.io.stdout.isTTY
   }
 
-  /** How wide the terminal is; undefined where there is none, and nothing is cut. */
+  /** How wide the terminal is; undefined where there is none, and nothing is cut. Some terminals say 0 and mean nothing. */
   get columns(): number | undefined {
-    return this.io.stdout.isTTY ? (this.io.stdout.columns ?? 80) : undefined
+    return this.io.stdout.isTTY ? this.io.stdout.columns || COLUMNS_DEFAULT : undefined
   }
 
   /** Fires at the first SIGINT or SIGTERM; a second signal ends the process at once. */
   get interrupted(): AbortSignal {
     return this.io.interrupted
+  }
+
+  /** What cannot be stopped itself, such as reading stdin, is not waited for any longer once somebody wants to end. */
+  orInterrupted<Result>(work: Promise<Result>): Promise<Result> {
+    const { interrupted } = this.io
+    return new Promise((resolve, reject) => {
+      const leave = (): void => reject(interrupted.reason as Error)
+      if (interrupted.aborted) leave()
+      interrupted.addEventListener('abort', leave, { once: true })
+      work.then(resolve, reject).finally(() => interrupted.removeEventListener('abort', leave))
+    })
   }
 
   get isJson(): boolean {
@@ -132,19 +147,21 @@ export class Cli {
   async storeTarget(reason: string): Promise<StoreTarget> {
     const target = await this.target()
     if (target.kind === 'store') return target
-    throw usageError(`${reason} Use --store instead of ${target.description}.`)
+    throw usageError(`${reason} Use --store instead of ${target.description}, which ${target.from} names.`)
   }
 
   /** Opens the way to the API, over HTTP or straight on a store. Close it in the end; `withClient` does so by itself. */
   async client(access: Access = 'read'): Promise<Session> {
-    return openSession({
+    const opening = openSession({
       target: await this.target(),
       access,
       config: () => this.loadConfig(),
       user: this.io.user,
       logger: this.logger,
+      clock: this.io.clock,
       signal: this.io.interrupted,
     })
+    return this.orInterrupted(opening)
   }
 
   async withClient<Result>(access: Access, use: (client: Client) => Promise<Result>): Promise<Result> {
@@ -164,7 +181,7 @@ export class Cli {
 
   async #loadConfig(): Promise<LoadedConfig | null> {
     const path = findConfigFile(this.io.cwd, this.#options.config)
-    return path === null ? null : loadConfigFile(path, this.io.cwd)
+    return path === null ? null : this.orInterrupted(loadConfigFile(path, this.io.cwd))
   }
 
   /** Of a scheduler that a command opens: failures are told; warnings only with `--verbose`. */

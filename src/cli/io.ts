@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import type { Readable } from 'node:stream'
 import { type Clock, systemClock } from '../platform/clock.ts'
+import { EXIT } from './exit-codes.ts'
 
 /** Where text goes. */
 export interface Output {
@@ -26,6 +27,14 @@ export interface Io {
   readonly interrupted: AbortSignal
   /** Fires when nobody reads the output any more, as in `| head`. What is written afterwards is dropped. */
   readonly outputClosed: AbortSignal
+  /** True: the command ends in good order by itself once it is interrupted, however long that takes. */
+  endsInGoodOrder?: boolean
+}
+
+/** The outside of a real process. */
+export interface ProcessIo extends Io {
+  /** As a signal would. */
+  interrupt(exitCode: number): void
 }
 
 /** The person at the terminal wants it to end. */
@@ -40,8 +49,10 @@ export class Interrupted extends Error {
 }
 
 /** The real world. Installs what listens to it, so it is made once. */
-export function processIo(): Io {
+export function processIo(): ProcessIo {
   const outputClosed = new AbortController()
+  const interrupted = new AbortController()
+  listenToSignals(interrupted)
   return {
     stdin: process.stdin,
     stdout: outputOver(process.stdout, outputClosed),
@@ -50,14 +61,20 @@ export function processIo(): Io {
     cwd: process.cwd(),
     user: userName(),
     clock: systemClock,
-    interrupted: listenToSignals(),
+    interrupted: interrupted.signal,
     outputClosed: outputClosed.signal,
+    interrupt: (exitCode) => interrupted.abort(new Interrupted(exitCode)),
   }
 }
 
 function outputOver(stream: NodeJS.WriteStream, closed: AbortController): Output {
-  // A reader that has left is no error of ours, and one that fails otherwise cannot be told either.
-  stream.on('error', () => closed.abort())
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    closed.abort()
+    // A reader that has left is no error of ours. A full disk is: what was to be kept is lost.
+    if (error.code === 'EPIPE') return
+    process.exitCode = EXIT.failed
+    if (stream !== process.stderr) process.stderr.write(`error: The output could not be written (${error.code}).\n`)
+  })
   return {
     get isTTY() {
       return stream.isTTY === true
@@ -77,15 +94,13 @@ function outputOver(stream: NodeJS.WriteStream, closed: AbortController): Output
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** The first signal asks the command to end in good order; the second ends the process at once. */
-function listenToSignals(): AbortSignal {
-  const controller = new AbortController()
+function listenToSignals(controller: AbortController): void {
   for (const [signal, exitCode] of Object.entries(SIGNALS)) {
     process.on(signal, () => {
       if (controller.signal.aborted) process.exit(exitCode)
       controller.abort(new Interrupted(exitCode))
     })
   }
-  return controller.signal
 }
 
 /** A container may run under a user id that has no name. */

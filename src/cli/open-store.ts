@@ -14,8 +14,13 @@ export interface OpenStoreOptions {
   readonly logger: Logger
 }
 
+export interface OpenedStore {
+  readonly transport: Transport
+  close(): Promise<void>
+}
+
 /** A store without a server: the same pipeline in this process, as somebody who may do everything. Nothing is started. */
-export async function openStore(options: OpenStoreOptions): Promise<{ transport: Transport; close(): Promise<void> }> {
+export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
   const { jobs = [], maxRunning, resources, webhooks } = options.config?.config ?? {}
   const scheduler = await openScheduler({
     store: options.source,

@@ -34,7 +34,7 @@ interface Reader {
 /** Prints what was logged, then what a child process printed; followed, also what comes, until the body has ended. */
 export async function printLogs(cli: Cli, source: LogSource): Promise<void> {
   if (cli.isJson && !source.isFollowed) return printWhole(cli, source)
-  const lines = new OutputLines((line) => cli.print(line))
+  const lines = new OutputLines((line) => cli.print(`${cli.colors.dim('│')} ${line}`))
   const reader: Reader = cli.isJson
     ? {
         line: (line) => cli.print(safeJson(line)),

@@ -55,7 +55,12 @@ export function createProgram(cli: Cli): Command {
     .version(readVersion(), '--version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
-    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureHelp({
+      showGlobalOptions: true,
+      sortSubcommands: false,
+      // The descriptions name the choices themselves.
+      optionDescription: ({ description }) => description,
+    })
     .exitOverride()
     .configureOutput({
       writeOut: (text) => cli.stdout.write(text),

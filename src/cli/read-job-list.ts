@@ -1,9 +1,11 @@
 import { usageError } from './cli-error.ts'
+import { refuseChangedNumbers } from './exact-numbers.ts'
 
 /** Jobs from a file: a JSON list, `{ "jobs": [ … ] }`, one JSON object, or one object a line. */
 export function readJobList(text: string, file: string): unknown[] {
   const whole = parse(text)
   const jobs = whole === undefined ? readLines(text, file) : listOf(whole.value)
+  refuseChangedNumbers(text, file)
   if (jobs === null) throw usageError(`Expected ${file} to hold a JSON list of jobs, or one JSON object a line.`)
   if (jobs.length === 0) throw usageError(`Expected ${file} to hold at least one job, got none.`)
   return jobs

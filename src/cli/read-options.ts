@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Cli } from './cli.ts'
 import { usageError } from './cli-error.ts'
+import { refuseChangedNumbers } from './exact-numbers.ts'
 
 /** What was given, without what was not: an absent option is not an empty one. */
 export function given<Fields extends object>(fields: Fields): Present<Fields> {
@@ -48,8 +49,15 @@ export function readInstantOption(text: string | undefined, option: string): str
   if (text === undefined) return undefined
   const isWhole = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i.test(text)
   const at = Date.parse(text)
-  if (isWhole && Number.isFinite(at)) return new Date(at).toISOString()
+  if (isWhole && isCalendarDay(text) && Number.isFinite(at)) return new Date(at).toISOString()
   throw usageError(`Expected ${option} to be an instant with its zone such as 2026-11-16T08:00:00Z, got '${text}'.`)
+}
+
+/** Without this, 30 February would silently become 2 March. */
+function isCalendarDay(text: string): boolean {
+  const day = text.slice(0, 10)
+  const at = Date.parse(`${day}T00:00:00Z`)
+  return Number.isFinite(at) && new Date(at).toISOString().startsWith(day)
 }
 
 /** A large list of jobs is the largest thing that the API takes. */
@@ -57,15 +65,16 @@ const INPUT_MAX_BYTES = 32 * 1_048_576
 
 /** The text itself, `@file` for the content of a file, or `-` for what comes on stdin. */
 export async function readInput(cli: Cli, text: string, option: string): Promise<string> {
-  if (text === '-') return readStdin(cli, option)
+  if (text === '-') return cli.orInterrupted(readStdin(cli, option))
   return text.startsWith('@') ? readNamedFile(cli, text.slice(1), option) : text
 }
 
 export async function readNamedFile(cli: Cli, file: string, option: string): Promise<string> {
-  if (file === '-') return readStdin(cli, option)
+  if (file === '-') return cli.orInterrupted(readStdin(cli, option))
   try {
-    return await readFile(resolve(cli.cwd, file), 'utf8')
+    return withoutMark(await cli.orInterrupted(readFile(resolve(cli.cwd, file), 'utf8')))
   } catch (error) {
+    if (cli.interrupted.aborted) throw error
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     throw usageError(`The file ${file} of ${option} cannot be read (${reason}).`)
   }
@@ -80,13 +89,21 @@ async function readStdin(cli: Cli, option: string): Promise<string> {
     if (size > INPUT_MAX_BYTES) throw usageError(`Expected ${option} to get at most ${INPUT_MAX_BYTES} bytes on stdin.`)
     chunks.push(bytes)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return withoutMark(Buffer.concat(chunks).toString('utf8'))
+}
+
+/** Some editors begin a file with a mark of its byte order, which is no JSON. */
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text
 }
 
 export function readJson(text: string, option: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text) as unknown
+    value = JSON.parse(text)
   } catch (error) {
     throw usageError(`Expected ${option} to be JSON: ${(error as Error).message}`)
   }
+  refuseChangedNumbers(text, option)
+  return value
 }

@@ -1,5 +1,6 @@
 import type { Cli } from './cli.ts'
 import { usageError } from './cli-error.ts'
+import { refuseChangedNumbers } from './exact-numbers.ts'
 import { readInput, readJson } from './read-options.ts'
 
 type Fields = Record<string, unknown>
@@ -64,10 +65,7 @@ function readValue(key: string, text: string): unknown {
   } catch {
     return text
   }
-  // JSON has no limit here, but JavaScript would silently change the last digits.
-  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw usageError(`The number of -p ${key} is too large to be kept exactly. Give it as text: -p '${key}="${text}"'.`)
-  }
+  refuseChangedNumbers(text, `-p ${key}`)
   return value
 }
 

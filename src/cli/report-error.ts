@@ -27,10 +27,10 @@ export async function reportError(
 ): Promise<number> {
   const { interrupted } = cli.io
   if (interrupted.aborted && interrupted.reason instanceof Interrupted) return interrupted.reason.exitCode
-  if (error instanceof CommanderError && isHelp(error)) return error.code === 'commander.help' ? EXIT.usage : EXIT.done
+  if (error instanceof CommanderError && isHelp(error)) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   // An answer came, so the target is known. After a wrong command line nobody wants a configuration to be loaded.
   const target = error instanceof PawlApiError ? await cli.target() : null
-  const told = tell(error, { usageOf: () => usageOf(program, argv), target })
+  const told = tell(error, { usageOf: () => usageOf(program, argv), target, argv })
   const isJson = cli.isJson || hasFlag(argv, '--json')
   const isVerbose = cli.isVerbose || hasFlag(argv, '--verbose')
   if (isJson) cli.stderr.write(`${safeJson(told.problem, 2)}\n`)
@@ -46,6 +46,7 @@ export async function reportError(
 interface About {
   readonly usageOf: () => string
   readonly target: Target | null
+  readonly argv: readonly string[]
 }
 
 function tell(error: unknown, about: About): Told {
@@ -79,19 +80,17 @@ function tellUsage(error: CommanderError, { usageOf }: About): Told {
   return { exitCode: EXIT.usage, message, hint: `See \`${usageOf()} --help\`.`, problem }
 }
 
-function tellProblem(error: PawlApiError, { target }: About): Told {
+function tellProblem(error: PawlApiError, { target, argv }: About): Told {
   const { status, code, path, problem } = error
   return {
     exitCode: exitCodeOf(code, status),
     message: messageOf(error, path),
-    hint: hintFor(error, target),
+    hint: hintFor(error, target) ?? textHint(error, argv),
     problem,
   }
 }
 
 function exitCodeOf(code: string, status: number): number {
-  // A direct execution answers 404 for a type that is not known, but what is wrong is what was typed.
-  if (code === 'unknown_type') return EXIT.usage
   // Whoever answered is no Pawl server: its 404 says nothing about what was asked for.
   return code === 'unexpected_answer' ? EXIT.failed : exitCodeOfStatus(status)
 }
@@ -113,6 +112,15 @@ function hintFor({ status, code }: PawlApiError, target: About['target']): strin
   return undefined
 }
 
+/** `-p name=1` is a number, which a param that must be a text refuses; how to write a text is not obvious. */
+function textHint({ path, message }: PawlApiError, argv: readonly string[]): string | undefined {
+  if (path === undefined || !path.startsWith('params.') || !/\bstring\b/i.test(message)) return undefined
+  const key = path.slice('params.'.length)
+  const pair = argv.find((word) => word.startsWith(`${key}=`))
+  const value = pair?.slice(key.length + 1) ?? '"'
+  return /^["[{]/.test(value) ? undefined : `To give it as text write -p '${key}="${value}"'.`
+}
+
 const HELP_CODES = ['commander.help', 'commander.helpDisplayed', 'commander.version']
 
 function isHelp(error: CommanderError): boolean {
@@ -132,7 +140,7 @@ function usageOf(program: Command, argv: readonly string[]): string {
 }
 
 /** When the command line could not be read, nobody has adopted its options. */
-function hasFlag(argv: readonly string[], flag: string): boolean {
+export function hasFlag(argv: readonly string[], flag: string): boolean {
   const end = argv.indexOf('--')
   return (end === -1 ? argv : argv.slice(0, end)).includes(flag)
 }

@@ -10,6 +10,8 @@ export interface ServerTarget {
   readonly kind: 'server'
   readonly url: string
   readonly apiKey: string | undefined
+  /** Who named it: `--server` or `PAWL_SERVER`. */
+  readonly from: string
   /** For messages: `the server http://127.0.0.1:4747`. */
   readonly description: string
 }
@@ -85,7 +87,7 @@ function serverTarget(text: string, from: string, key: string | undefined): Serv
     throw usageError(`Expected ${from} to be an address without a query or fragment, got '${text}'.`)
   }
   const address = `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-  return { kind: 'server', url: address, apiKey: readKey(key), description: `the server ${address}` }
+  return { kind: 'server', url: address, apiKey: readKey(key), from, description: `the server ${address}` }
 }
 
 /** What came may be nearly a key, so it is not shown. */

@@ -1,7 +1,7 @@
 import type { Endpoint, GivenOf, ResultOf, RouteOf } from '../http/contract/endpoint.ts'
 import type { endpoints } from '../http/contract/index.ts'
-import { PawlApiError } from './api-error.ts'
-import type { Transport } from './transport.ts'
+import { PawlApiError, unexpectedAnswer } from './api-error.ts'
+import type { Transport, TransportAnswer } from './transport.ts'
 
 type AnyEndpoint = Extract<(typeof endpoints)[keyof typeof endpoints], Endpoint>
 
@@ -66,8 +66,30 @@ export function requestThrough(transport: Transport): RequestAnswer {
       signal: options.signal,
     })
     if (answer.status >= 400) throw new PawlApiError(answer.status, problemIn(answer.body))
+    const fault = faultOf(route, answer)
+    if (fault !== null) throw unexpectedAnswer(transport.description, answer.status, fault)
     return { status: answer.status, body: answer.body as never, etag: answer.headers['etag'] ?? null }
   }
+}
+
+const SUCCESSES = [200, 201, 202]
+
+/** A list ends in the plural of what it lists; these two words only look like one. */
+const LIST = /^GET .*(?<!\/status|\/statistics)(?<=s)$/
+
+/** The one thing that is asked for or changed, by its id. */
+const ONE = /^(?:GET|PATCH) .*\{(\w+_id)\}$/
+
+/** What a Pawl server would never answer. Another program behind the address must not pass for a success. */
+function faultOf(route: string, { status, body }: TransportAnswer): string | null {
+  if (status === 204 && route.startsWith('DELETE ')) return null
+  if (!SUCCESSES.includes(status)) return 'a status that this request cannot have'
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'no JSON object'
+  const [, id] = ONE.exec(route) ?? []
+  if (id !== undefined && !Object.hasOwn(body, id)) return `an object without \`${id}\``
+  if (LIST.test(route) && !Array.isArray((body as { readonly items?: unknown }).items))
+    return 'an object without a list'
+  return null
 }
 
 function headersOf({ ifMatch, idempotencyKey }: RequestOptions): Record<string, string> {

@@ -79,6 +79,16 @@ export class PawlError extends Error {
     this.path = options.path
     this.details = options.details ?? {}
   }
+
+  /** Also one that another copy of Pawl has made: a global command may load a project that has a copy of its own. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    try {
+      return value instanceof Error && value.name === 'PawlError' && 'code' in value && typeof value.code === 'string'
+    } catch {
+      // A proxy or a getter that throws: whatever it is, Pawl has not made it.
+      return false
+    }
+  }
 }
 
 /** Throw this from a handler when trying again cannot help: the Run fails and no retry follows. */

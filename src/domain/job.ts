@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { OnParentFailure } from './dependency.ts'
 import type { JsonValue } from './json.ts'
 import type { RetryCounts, RetryPolicy } from './retry.ts'
 import type { Outcome, RunStatus } from './run.ts'
@@ -50,6 +51,8 @@ export interface Job {
   readonly groupId: string | null
   /** The Jobs it waits for or waited for, as they were named. */
   readonly dependsOn: readonly string[]
+  /** What becomes of it when one of them ends FAILED or CANCELLED. Null: it named none. */
+  readonly onParentFailure: OnParentFailure | null
   /** Where the ends of this Job are told, besides the webhooks of the store. */
   readonly webhookUrl: string | null
   readonly createdAt: number

@@ -8,7 +8,10 @@ import { because, cancelRequested } from './why-running.ts'
 import { holderInWords, jobInWords, stateInWords } from './why-words.ts'
 import { countInWords, durationInWords, instantInWords, listInWords } from './words.ts'
 
-/** First what holds this one Job, then what it shares with others. */
+/**
+ * First what holds this one Job, then what it shares with others. What is scarce now says nothing about a Job that is not
+ * ready: by then others hold it, or nobody. That no node handles its type holds whenever it becomes ready.
+ */
 export function explainQueued(standing: QueuedStanding, context: WhyContext): WhyReason[] {
   const own = [
     ...orders(standing),
@@ -17,7 +20,8 @@ export function explainQueued(standing: QueuedStanding, context: WhyContext): Wh
     ...delay(standing, context),
   ]
   const place = decidePlace(standing, context)
-  const shared = [...place.nodes, ...limits(standing, context), ...place.tickets, ...place.places]
+  const scarce = own.length > 0 ? [] : [...limits(standing, context), ...place.tickets, ...place.places]
+  const shared = [...place.nodes, ...scarce]
   const reasons = [...own, ...shared]
   const ahead = standing.rank?.ahead ?? 0
   if (ahead > 0 && (shared.length > 0 || !place.canStartNow)) reasons.push(jobsAhead(standing))

@@ -45,7 +45,7 @@ export interface WhyHolder {
   readonly type: string
   readonly nodeId: string
   readonly nodeName: string
-  /** False: its node is dead, and recovery is about to end it. */
+  /** False: its node is dead, and recovery ends it as soon as a node is alive. */
   readonly nodeAlive: boolean
   readonly startedAt: number
   /** Its outcome is known, and only its code has not ended. */
@@ -215,6 +215,8 @@ export interface WhyContext {
   readonly now: number
   /** Nodes that have not left, but are dead. */
   readonly dead: ReadonlySet<string>
+  /** Whether somebody is there to recover what the dead left. */
+  readonly isAnyNodeAlive: boolean
 }
 
 export function toWhyHolder(holder: Holder, { dead }: WhyContext): WhyHolder {

@@ -7,7 +7,10 @@ export function explainRunning({ job, run, groupOrder }: RunningStanding, contex
   const reasons: WhyReason[] = [run === null ? withoutRun() : running(job, run, context)]
   if (run !== null && context.dead.has(run.nodeId)) {
     const { nodeId, nodeName } = run
-    const message = `Node ${nodeName} is dead: a living node is about to end the run with reason \`crash\`.`
+    const then = context.isAnyNodeAlive
+      ? 'a living node is about to end the run with reason `crash`'
+      : 'no node is alive, so the run ends with reason `crash` as soon as one starts, or by `pawl doctor --fix`'
+    const message = `Node ${nodeName} is dead: ${then}.`
     reasons.push({ code: 'node_dead', message, nodeId, nodeName })
   }
   const wish = cancelRequested(job, groupOrder)

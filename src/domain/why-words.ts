@@ -38,13 +38,13 @@ function queuedInWords(job: OtherJob): string {
 }
 
 /** Who holds something: `run … of job … (story) has held it for 42 s on node host-12`. */
-export function holderInWords(holder: WhyHolder, does: string, { now }: WhyContext): string {
+export function holderInWords(holder: WhyHolder, does: string, { now, isAnyNodeAlive }: WhyContext): string {
   const who =
     holder.runId === null
       ? `direct execution ${holder.reservationId} (${holder.type})`
       : `run ${holder.runId} of job ${holder.jobId} (${holder.type})`
   const note = !holder.nodeAlive
-    ? ', which is dead: recovery is about to end it'
+    ? `, which is dead: ${isAnyNodeAlive ? 'recovery is about to end it' : 'the next node that starts ends it'}`
     : holder.hasEnded
       ? ', where its code has not ended although its outcome is known'
       : ''

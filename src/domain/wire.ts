@@ -28,6 +28,7 @@ export function wireJob(job: Job) {
     slot_at: wireInstant(job.slotAt),
     group_id: job.groupId,
     depends_on: job.dependsOn,
+    on_parent_failure: job.onParentFailure,
     business_key: job.businessKey,
     idempotency_key: job.idempotencyKey,
     timeout_ms: job.policy.timeoutMs,
@@ -127,5 +128,10 @@ function wireBackoff(backoff: Backoff) {
 export function wireInstant(at: number): string
 export function wireInstant(at: number | null): string | null
 export function wireInstant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
+  if (at === null) return null
+  if (at !== last.at) last = { at, text: new Date(at).toISOString() }
+  return last.text
 }
+
+/** A Job tells the same instant several times, and so do those that were accepted together. */
+let last = { at: 0, text: '1970-01-01T00:00:00.000Z' }

@@ -135,6 +135,17 @@ export class DirectExecutions {
     })
   }
 
+  /**
+   * Who waits under one of these signals is answered now, and its ticket given back; who is being served waits on. For a
+   * door that closes before the scheduler does.
+   */
+  dismissWaiting(signals: ReadonlySet<AbortSignal>, error: Error): void {
+    for (const waiter of this.#waiters.values()) {
+      const isMeant = waiter.signal !== null && signals.has(waiter.signal)
+      if (isMeant && !waiter.isServed) void this.#dismiss(waiter, error)
+    }
+  }
+
   async #dismiss(waiter: Waiter, error: Error): Promise<void> {
     if ((await this.#giveBack(waiter, 'caller-gone')) !== 'served') this.#leave(waiter)?.reject(error)
   }
@@ -173,7 +184,7 @@ export class DirectExecutions {
   ): void {
     const gone = () => void this.#abandon(waiter, signal?.reason)
     const timer = this.#parts.clock.after(waitTimeoutMs, () => void this.#timeOut(waiter))
-    const waiter: Waiter = { reservationId, resolve, reject, timer, isServed: false, forget: () => {} }
+    const waiter: Waiter = { reservationId, signal, resolve, reject, timer, isServed: false, forget: () => {} }
     this.#waiters.set(reservationId, waiter)
     if (signal !== null) {
       signal.addEventListener('abort', gone, { once: true })
@@ -325,6 +336,7 @@ function isOver(status: ReservationStatus | undefined): boolean {
 /** One caller. */
 interface Waiter {
   readonly reservationId: string
+  readonly signal: AbortSignal | null
   readonly resolve: (end: DirectEnd) => void
   readonly reject: (reason: unknown) => void
   readonly timer: Timer

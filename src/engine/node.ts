@@ -59,8 +59,8 @@ const ABORT_GRACE_MS = 1_000
 const WRITE_PATIENCE_MS = 5_000
 
 /**
- * One scheduler that executes, or waits on a ticket. It lives from its first start until its last body has ended; one that
- * was never started lives as long as somebody in it waits.
+ * One scheduler that executes, or waits on a ticket. It lives from when it joined, at its first start at the latest, until
+ * its last body has ended; one that never did lives as long as somebody in it waits.
  */
 export class SchedulerNode {
   readonly nodeId: string
@@ -73,7 +73,8 @@ export class SchedulerNode {
   readonly #poller: Poller
   readonly #life: NodeLife
   #waiters = 0
-  #hasStarted = false
+  /** Until it leaves, whether somebody waits or not. */
+  #isToLive = false
   #arePartsLiving = false
   #hasLeft = false
   #hasUnseenWish = false
@@ -144,7 +145,7 @@ export class SchedulerNode {
   /** Recovers what the dead left, then claims. After a stop it goes on with what still executes here. */
   async start(): Promise<RecoveryStats> {
     assert(!this.isStarted, 'a node is started twice')
-    this.#hasStarted = true
+    this.#isToLive = true
     await this.#life.begin()
     const stats = await this.#recovery.recoverAtStart()
     // Here as well, so that it happens also where no process lives long. One page: a start must not take long.
@@ -232,6 +233,13 @@ export class SchedulerNode {
     return this.isStarted && this.#parts.types.has(type)
   }
 
+  /** Lives from now on, before its first start: others see it as a node that does not claim. */
+  async join(): Promise<void> {
+    if (this.#hasLeft) return
+    this.#isToLive = true
+    await this.#life.begin()
+  }
+
   /** For somebody who waits on a ticket: lives until the answer is called, also if it was never started. */
   async ensureLife(): Promise<() => Promise<void>> {
     this.#waiters++
@@ -240,7 +248,7 @@ export class SchedulerNode {
       if (!isWaiting) return
       isWaiting = false
       this.#waiters--
-      const isNeeded = () => this.#waiters > 0 || this.#hasStarted || this.#hasLeft
+      const isNeeded = () => this.#waiters > 0 || this.#isToLive || this.#hasLeft
       if (!isNeeded()) await this.#life.endUnless(isNeeded, (removed) => this.#within(WRITE_PATIENCE_MS, removed))
     }
     try {

@@ -62,8 +62,8 @@ function quantity(origin: string, bound: string, limit: number | bigint): string
 }
 
 function measure(origin: string, input: unknown): string {
-  if (origin === 'string' && typeof input === 'string') return `${input.length}`
-  if (origin === 'array' && Array.isArray(input)) return `${input.length}`
+  if (origin === 'string' && typeof input === 'string') return input === '' ? 'an empty one' : `${input.length}`
+  if (origin === 'array' && Array.isArray(input)) return input.length === 0 ? 'an empty one' : `${input.length}`
   return show(input)
 }
 

@@ -7,7 +7,7 @@ import { routes } from './handlers/index.ts'
 import { type Answer, perform, refusal } from './perform.ts'
 import { problem } from './problems.ts'
 import { EventTail } from './server/event-tail.ts'
-import { eventId, lastIndex, type Place, placeBehind, resume, wireEvent } from './server/wire-event.ts'
+import { eventId, indexAt, lastIndex, type Place, placeBehind, resume, wireEvent } from './server/wire-event.ts'
 
 const ROUTES: ReadonlyMap<string, Route> = new Map(routes.map((route) => [routeOf(route.endpoint), route]))
 
@@ -70,9 +70,10 @@ async function* streamEvents(
 }
 
 function eventsOf(row: EventRow, from: number): StreamedEvent[] {
-  return row.transitions.slice(from).map((transition: Transition, offset) => {
-    const place: Place = { seq: row.seq, index: from + offset }
-    return { id: eventId(place), event: transition.kind, data: wireEvent(transition) }
+  return row.transitions.flatMap((transition: Transition, position) => {
+    const place: Place = { seq: row.seq, index: indexAt(row, position) }
+    if (place.index < from) return []
+    return [{ id: eventId(place), event: transition.kind, data: wireEvent(transition) }]
   })
 }
 

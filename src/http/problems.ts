@@ -131,9 +131,15 @@ export const PATH_LENGTH_MAX = 500
 /** What an operation says may quote what came, which may be long. */
 const DETAIL_MAX = 2_000
 
-/** A message that names the field says it by the name that the caller knows. */
+/** A message that names the field says it by the name that the caller knows; of one of a list without the list. */
 function withWirePath({ message, path }: PawlError, told: string | undefined): string {
-  return path === undefined || told === undefined ? message : message.replace(`\`${path}\``, `\`${told}\``)
+  if (path === undefined || told === undefined) return message
+  const named = message.replace(`\`${path}\``, `\`${told}\``)
+  return named.replace(`\`${withinItem(path)}\``, `\`${withinItem(told)}\``)
+}
+
+function withinItem(path: string): string {
+  return path.replace(/^jobs\.\d+\./, '')
 }
 
 function statusOf({ code, details }: PawlError, ids: readonly string[]): number {

@@ -12,6 +12,7 @@ import { threadIsolation } from '../engine/isolation/thread.ts'
 import { readTimeout } from '../operations/enqueue-options.ts'
 import {
   type InputOfSchema,
+  JOB_TYPE_VERSION,
   type JobContext,
   type JobType,
   type JsonCompatible,
@@ -97,6 +98,7 @@ export function defineJob(definition: AnyDefinition): JobType<unknown, never> {
   return {
     type,
     [REGISTERED]: {
+      version: JOB_TYPE_VERSION,
       type,
       policy: {
         retry: readRetryOptions(retryOptions),

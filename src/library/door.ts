@@ -26,6 +26,8 @@ export interface NodeControl {
   readonly executingDirect: readonly string[]
   /** What the last start recovered; null: it was never started. */
   readonly lastRecovery: RecoveryStats | null
+  /** Makes it known that this process is there, though it is not started yet: `why` then says so. */
+  join(): Promise<void>
   start(): Promise<RecoveryStats>
   stop(timeoutMs: number): Promise<{ readonly stillRunning: readonly string[] }>
   /** Something may have changed that the store gives no sign of, such as a limit. */
@@ -42,13 +44,19 @@ export class NodeOf implements NodeControl {
   readonly #inside: {
     readonly isClosing: () => boolean
     readonly lastRecovery: () => RecoveryStats | null
+    readonly join: () => Promise<void>
     readonly wake: () => void
   }
 
   constructor(
     scheduler: Scheduler,
     { name, concurrency }: { readonly name: string; readonly concurrency: number },
-    inside: { isClosing: () => boolean; lastRecovery: () => RecoveryStats | null; wake: () => void },
+    inside: {
+      isClosing: () => boolean
+      lastRecovery: () => RecoveryStats | null
+      join: () => Promise<void>
+      wake: () => void
+    },
   ) {
     this.name = name
     this.concurrency = concurrency
@@ -78,6 +86,10 @@ export class NodeOf implements NodeControl {
 
   get lastRecovery(): RecoveryStats | null {
     return this.#inside.lastRecovery()
+  }
+
+  join(): Promise<void> {
+    return this.#inside.join()
   }
 
   start(): Promise<RecoveryStats> {

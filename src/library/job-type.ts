@@ -10,13 +10,24 @@ export interface Skipped {
   readonly reason: string
 }
 
-/** Where the engine's side of a job type is kept, out of sight of completion lists. */
-export const REGISTERED: unique symbol = Symbol('pawl.registered')
+/**
+ * Where the engine's side of a job type is kept, out of sight of completion lists. All copies of Pawl in a process share the
+ * key: a global command may load a project that has a copy of its own.
+ */
+export const REGISTERED: unique symbol = Symbol.for('pawl.job-type')
+
+/** Counted up when `RegisteredType`, or what its isolation is given or gives back, becomes another. */
+export const JOB_TYPE_VERSION = 1
+
+/** The engine's side of a job type, and by which version of Pawl's own types it is to be understood. */
+export interface BrandedType extends RegisteredType {
+  readonly version: number
+}
 
 /** A named handler, made by `defineJob`. `Input` is what callers give, `Result` what the handler returns. */
 export interface JobType<Input = unknown, Result = unknown> {
   readonly type: string
-  readonly [REGISTERED]: RegisteredType
+  readonly [REGISTERED]: BrandedType
   /** Carries the types; there is no such value. */
   readonly '~input'?: (input: Input) => void
   readonly '~result'?: () => Result

@@ -55,7 +55,7 @@ export class KnownTypes implements TypeDirectory {
     throw new PawlError(
       'unknown_type',
       `Unknown job type \`${type}\`. ${names.length === 0 ? 'No type is registered on this store yet' : `Registered here: ${names.slice(0, 20).join(', ')}`}. ` +
-        'Pass the type to openScheduler({ jobs }), or start a node that handles it once.',
+        'Check the spelling, or start a node that handles it: from then on it is known.',
       { path: 'type', details: { type } },
     )
   }

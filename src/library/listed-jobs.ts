@@ -54,13 +54,13 @@ export function graphToItems(
 /** An error about a Job of a list, said of the graph that the list was made from. */
 export function nameInGraph(error: unknown, items: readonly { readonly ref?: string }[]): unknown {
   if (!(error instanceof PawlError)) return error
-  const { index } = error.details
-  if (typeof index !== 'number') return error
-  const name = items[index]?.ref ?? String(index)
+  const index = /^jobs\.(\d+)/.exec(error.path ?? '')?.[1]
+  if (index === undefined) return error
+  const name = items[Number(index)]?.ref ?? index
   const message = error.message.replace(`Job ${index} of the list`, `Job \`${name}\` of the graph`)
   const path = error.path?.replace(`jobs.${index}`, name)
   return new PawlError(error.code, message, {
-    details: { ...error.details, name },
+    details: 'index' in error.details ? { ...error.details, name } : error.details,
     cause: error,
     ...(path === undefined ? {} : { path }),
   })

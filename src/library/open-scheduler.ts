@@ -1,5 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
+import { PawlError } from '../domain/errors.ts'
+import type { RegisteredType } from '../engine/job-type.ts'
 import { createIdSource } from '../platform/ids.ts'
-import type { LimitRecord } from '../store/maintenance.ts'
+import type { LimitRecord, TypeRecord } from '../store/maintenance.ts'
+import type { Store } from '../store/store.ts'
 import { closeOnSignals } from './close-on-signals.ts'
 import { KnownTypes } from './known-types.ts'
 import { Scheduler } from './scheduler.ts'
@@ -16,13 +20,10 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   const store = await options.store.open()
   try {
     const { clock } = checked
-    const stored = await store.declareLimits(checked.limits)
+    const stored = await ensureLimits(store, checked.limits)
     warnOfOtherLimits(checked, stored)
     refuseUnknownResources(checked.types.values(), stored)
-    await store.registerTypes(
-      [...checked.types.values()].map(({ type, policy }) => ({ type, policy })),
-      clock.now(),
-    )
+    await ensureTypes(store, [...checked.types.values()], clock.now())
     const newId = createIdSource(clock, options.random)
     const types = new KnownTypes(store, checked.types.values(), clock, { acceptAny: checked.acceptAnyType })
     const { webhookGuard } = checked
@@ -31,6 +32,32 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     return scheduler
   } catch (error) {
     await store.close()
+    throw error
+  }
+}
+
+// Who only reads must not have to wait for those who write, so that nothing is written that is there already.
+
+async function ensureLimits(store: Store, limits: readonly LimitRecord[]): Promise<readonly LimitRecord[]> {
+  const stored = await store.listLimits()
+  const names = new Set(stored.map(({ name }) => name))
+  return limits.every(({ name }) => names.has(name)) ? stored : store.declareLimits(limits)
+}
+
+async function ensureTypes(store: Store, handled: readonly RegisteredType[], now: number): Promise<void> {
+  if (handled.length === 0) return
+  const stored = new Map((await findReadableTypes(store)).map(({ type, policy }) => [type, policy]))
+  const types = handled.map(({ type, policy }) => ({ type, policy }))
+  const others = types.filter(({ type, policy }) => !isDeepStrictEqual(stored.get(type), policy))
+  if (others.length > 0) await store.registerTypes(others, now)
+}
+
+/** What is damaged counts as not known: it is written anew. */
+async function findReadableTypes(store: Store): Promise<readonly TypeRecord[]> {
+  try {
+    return await store.findTypes()
+  } catch (error) {
+    if (error instanceof PawlError && error.code === 'database_corrupt') return []
     throw error
   }
 }

@@ -17,7 +17,7 @@ import { type Random, systemRandom } from '../platform/random.ts'
 import { AddressGuard } from '../platform/webhook-address.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { StoreSource } from '../store/store.ts'
-import { type AnyJobType, REGISTERED } from './job-type.ts'
+import { type AnyJobType, type BrandedType, JOB_TYPE_VERSION, REGISTERED } from './job-type.ts'
 
 export interface SchedulerOptions {
   readonly store: StoreSource
@@ -133,6 +133,7 @@ function readTypes(jobs: readonly AnyJobType[]): Map<string, RegisteredType> {
   for (const [index, job] of (jobs as readonly AnyJobType[]).entries()) {
     const registered = job?.[REGISTERED]
     if (registered === undefined) throw invalid(`jobs.${index}`, 'a job type made by defineJob', job)
+    refuseOtherVersion(registered, index)
     if (types.has(registered.type)) {
       throw new PawlError(
         'duplicate_type',
@@ -145,6 +146,15 @@ function readTypes(jobs: readonly AnyJobType[]): Map<string, RegisteredType> {
     types.set(registered.type, registered)
   }
   return types
+}
+
+function refuseOtherVersion({ type, version }: BrandedType, index: number): void {
+  if (version === JOB_TYPE_VERSION) return
+  throw new PawlError(
+    'invalid_option',
+    `Expected job type \`${type}\` to be made by this version of pawl, but another version that is installed here made it. Use that one, with \`npx pawl\` in the project's folder, or install the same version in both places.`,
+    { path: `jobs.${index}` },
+  )
 }
 
 function readLimits(options: SchedulerOptions, types: ReadonlyMap<string, RegisteredType>): LimitRecord[] {

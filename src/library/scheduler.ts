@@ -377,6 +377,7 @@ export class Scheduler {
       node: new NodeOf(this, this.#options, {
         isClosing: () => this.#closed !== null,
         lastRecovery: () => this.#lastRecovery,
+        join: () => this.#call(() => this.#node.join()),
         wake: () => this.#node.wake(),
       }),
       atClose: (callback) => this.atClose(callback),

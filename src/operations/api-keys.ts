@@ -29,7 +29,10 @@ export interface NewKey {
 const NAME_LENGTH_MAX = 128
 const CREATED_BY_LENGTH_MAX = 512
 
-/** Makes a key. From the first one on, the store's API asks for keys, so the first is one that may make others. */
+/**
+ * Makes a key. From the first one on, the store's API asks for keys. The first may have any role: whoever can open the store
+ * itself can always make another.
+ */
 export async function createKey(context: OperationContext, options: KeyOptions): Promise<NewKey> {
   refuseUnknownKeys(options, ['name', 'role', 'expiresInMs', 'expiresAt', 'createdBy'], '')
   const now = context.clock.now()
@@ -44,19 +47,8 @@ export async function createKey(context: OperationContext, options: KeyOptions):
     expiresAt: readExpiry(options, now),
     revokedAt: null,
   }
-  await refuseLesserFirst(context, apiKey.role)
   await context.store.createKey(apiKey, hashApiKey(key))
   return { key, apiKey }
-}
-
-/** Keys are never removed, so that a store that has one keeps having one: nothing is lost by looking before writing. */
-async function refuseLesserFirst({ store }: OperationContext, role: Role): Promise<void> {
-  if (role === 'admin' || (await store.hasKeys())) return
-  throw new PawlError(
-    'invalid_option',
-    `Expected the \`role\` of a store's first key to be \`admin\`, got \`${role}\`: from the first key on the API asks for keys, and nobody could administer it. Make an \`admin\` key first.`,
-    { path: 'role' },
-  )
 }
 
 function readName(name: unknown): string {

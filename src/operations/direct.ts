@@ -72,7 +72,7 @@ function resultOf(end: DirectEnd, type: string, waitTimeoutMs: number): DirectRe
     case 'busy':
       throw new PawlError(
         'direct_busy',
-        `\`${type}\` cannot start now: no place is free, or a limit is reached. Try again later, or wait with \`onBusy: 'wait'\`.`,
+        `\`${type}\` cannot start now: no place is free, or a limit is reached. Try again later, or ask to wait for a free place.`,
         { details: { type } },
       )
     case 'wait-timeout':

@@ -115,13 +115,16 @@ function examineClock({ now, vitals }: Health): Finding[] {
   )
 }
 
-function examineNodes({ dead, vitals }: Health): Finding[] {
+function examineNodes({ dead, living, vitals }: Health): Finding[] {
   const bodies = vitals.bodies.filter(({ nodeId }) => isAmong(dead, nodeId)).length
   return warnIf(
     dead.map(({ name, nodeId, host, pid }) => `${nodeId} (${name}, process ${pid} on ${host})`),
     {
       message: `Nodes are dead, and have left ${bodies === 1 ? '1 body' : `${bodies} bodies`} behind.`,
-      advice: 'Start a node, or use --fix: recovery ends what they left, and tries it again where the policy says so.',
+      advice:
+        living.length === 0
+          ? 'No node is alive to end what they left. Start one, or use --fix: recovery ends it as crashed, and tries it again where the policy says so.'
+          : 'A living node ends what they left within seconds; look again, or use --fix.',
       remedy: 'recovery',
     },
   )

@@ -1,7 +1,7 @@
 import { PawlError } from '../domain/errors.ts'
 import { type Logger, stderrLogger } from '../platform/logger.ts'
 import { systemRandom } from '../platform/random.ts'
-import { type CheckedInvariant, DERIVED, type Remedy } from '../store/checks.ts'
+import { type CheckedInvariant, DERIVED, type Finding, type Remedy } from '../store/checks.ts'
 import type { OperationContext } from './context.ts'
 import { examineHealth } from './doctor-health.ts'
 import { recoverOnce } from './doctor-recovery.ts'
@@ -53,11 +53,16 @@ export async function repairStore(
   const before = await examineStore(context)
   const repairs: Repair[] = []
   let after = before
+  let failures: readonly Finding[] = []
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    const done = await repairOnce(context, logger, after)
-    if (done.length === 0) break
-    repairs.push(...done)
+    const attempt = await repairOnce(context, logger, after)
+    failures = attempt.failures
+    if (attempt.repairs.length === 0) break
+    repairs.push(...attempt.repairs)
     after = await examineStore(context)
+  }
+  if (failures.length > 0) {
+    after = { ok: false, checks: [...after.checks, checkOf('repair', 'What was found could be put right.', failures)] }
   }
   return { before, repairs, after }
 }
@@ -65,17 +70,40 @@ export async function repairStore(
 /** What is put right may show what was hidden behind it. */
 const ROUNDS_MAX = 3
 
-async function repairOnce(context: OperationContext, logger: Logger, found: Examination): Promise<Repair[]> {
+interface Attempt {
+  readonly repairs: readonly Repair[]
+  readonly failures: readonly Finding[]
+}
+
+async function repairOnce(context: OperationContext, logger: Logger, found: Examination): Promise<Attempt> {
   const remedies = new Set(found.checks.flatMap(({ findings }) => findings.map(({ remedy }) => remedy)))
   const repairs: Repair[] = []
+  const failures: Finding[] = []
+  const tryTo = async (remedy: Remedy, repair: () => Promise<readonly Repair[]>): Promise<void> => {
+    try {
+      repairs.push(...(await repair()))
+    } catch (error) {
+      failures.push(failureOf(remedy, error))
+    }
+  }
   for (const remedy of DERIVED) {
     if (!remedies.has(remedy)) continue
-    const count = await context.store.rebuild(remedy, context.clock.now())
-    if (count > 0) repairs.push({ remedy, message: DONE[remedy], count })
+    await tryTo(remedy, async () => {
+      const count = await context.store.rebuild(remedy, context.clock.now())
+      return count > 0 ? [{ remedy, message: DONE[remedy], count }] : []
+    })
   }
   // Last, because it believes what is derived: a Job that is not at its place in the queue would seem lost to it.
   if (remedies.has('recovery') || remedies.has('nodes')) {
-    repairs.push(...(await recoverOnce(context, logger, systemRandom)))
+    await tryTo('recovery', () => recoverOnce(context, logger, systemRandom))
   }
-  return repairs
+  return { repairs, failures }
+}
+
+/** One remedy that fails must not keep the others from being tried, nor what was found from being told. */
+function failureOf(remedy: Remedy, error: unknown): Finding {
+  const reason = error instanceof Error ? error.message : String(error)
+  const message = `The remedy \`${remedy}\` failed, and changed nothing: ${reason.replace(/\.$/, '')}.`
+  const advice = 'Put right what else was found, then use --fix again; or stop all nodes and restore a backup.'
+  return { severity: 'fault', message, advice, rows: [], count: 0, remedy: null }
 }

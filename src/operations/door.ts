@@ -1,2 +1,2 @@
-/** The key under which a scheduler hands out its door. Not part of the public API. */
-export const DOOR = Symbol('door')
+/** The key under which a scheduler hands out its door; all copies of Pawl share it. Not part of the public API. */
+export const DOOR: unique symbol = Symbol.for('pawl.door')

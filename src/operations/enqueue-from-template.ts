@@ -18,8 +18,18 @@ export async function enqueueFromTemplate(
   overrides?: unknown,
   options?: EnqueueOptions,
 ): Promise<EnqueuedItem> {
+  return enqueueJob(context, await requestFromTemplate(context, templateId, overrides, options))
+}
+
+/** What such a request asks for, with the template as it is now. */
+export async function requestFromTemplate(
+  context: OperationContext,
+  templateId: string,
+  overrides?: unknown,
+  options?: EnqueueOptions,
+): Promise<EnqueueRequest> {
   const template = await usableTemplate(context, readText(templateId, 'templateId'))
-  return enqueueJob(context, requestOf(template, overrides, options, context.clock.now()))
+  return requestOf(template, overrides, options, context.clock.now())
 }
 
 /** What a request that names a template asks for. */

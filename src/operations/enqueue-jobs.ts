@@ -1,10 +1,12 @@
-import { isIP } from 'node:net'
 import { PawlError } from '../domain/errors.ts'
+import type { Job } from '../domain/job.ts'
 import { invalid } from '../domain/options.ts'
 import { type EnqueueRequest, prepareJob } from '../engine/enqueue.ts'
+import { isKnownPrivate } from '../platform/webhook-address.ts'
 import type { EnqueueConflict, EnqueuedItem, EnqueueResult, NewJob } from '../store/jobs.ts'
 import { atIndex, withIndex } from './at-index.ts'
 import type { OperationContext } from './context.ts'
+import { queuedJob } from './queued-job.ts'
 import { resolveRefs } from './resolve-refs.ts'
 
 const ENQUEUE_MANY_MAX = 10_000
@@ -17,9 +19,20 @@ const PREPARED_AT_ONCE = 500
 
 /** Accepts one Job. */
 export async function enqueueJob(context: OperationContext, request: EnqueueRequest): Promise<EnqueuedItem> {
+  return (await acceptJob(context, request)).item
+}
+
+/** The same for those who want to know how it stands then. Null: it takes a look at the store to know. */
+export async function acceptJob(
+  context: OperationContext,
+  request: EnqueueRequest,
+): Promise<{ readonly item: EnqueuedItem; readonly job: Job | null }> {
   const prepared = prepare(context, request)
   const job = prepared instanceof Promise ? await prepared : prepared
-  return acceptedOne(await context.store.enqueueJobs([job], context.clock.now()), request)
+  const now = context.clock.now()
+  const item = acceptedOne(await context.store.enqueueJobs([job], now), request)
+  const isKnown = item.kind === 'created' && job.dependsOn.length === 0
+  return { item, job: isKnown ? queuedJob(job, item.position, now) : null }
 }
 
 /** One Job of a list, which others of the list may depend on by its local name. */
@@ -88,14 +101,14 @@ export function prepare(
   return prepareJob(request, type, jobId)
 }
 
-/** A name is looked up and checked when it is called; an address that is written out can be refused now. */
-function refusePrivateAddress(context: OperationContext, url: string): void {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
-  if (isIP(host) === 0 || context.webhookGuard.allows(host)) return
+/** A name is looked up and checked when it is called; what is certainly not public is refused now. */
+function refusePrivateAddress(context: OperationContext, text: string): void {
+  const url = new URL(text)
+  if (!isKnownPrivate(url, context.webhookGuard)) return
   throw new PawlError(
     'webhook_url_refused',
-    `Webhooks may not call the address ${host}, because it is not public. List it in openScheduler({ webhooks: { allowPrivate: ['${host}'] } }) if they should.`,
-    { path: 'webhookUrl', details: { host } },
+    `Webhooks may not call \`${url.hostname}\`, because it is not a public address. If it is meant, list it under \`webhooks.allowPrivate\` in the configuration.`,
+    { path: 'webhookUrl', details: { host: url.hostname } },
   )
 }
 
@@ -118,7 +131,7 @@ function conflictError(conflict: EnqueueConflict, request: EnqueueRequest): Pawl
       return new PawlError(
         'parent_not_found',
         conflict.jobId.startsWith('#')
-          ? `It depends on \`${conflict.jobId}\`, but local names mean jobs of the same list: use enqueueMany or enqueueGraph.`
+          ? `It depends on \`${conflict.jobId}\`, but local names mean jobs of the same list. Submit them together, as one list.`
           : `It depends on job ${conflict.jobId}, which does not exist. It never did, or it was pruned.`,
         { path: 'dependsOn', details },
       )

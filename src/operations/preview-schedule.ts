@@ -1,7 +1,8 @@
 import { invalid, readWhole, refuseUnknownKeys } from '../domain/options.ts'
-import { PREVIEW_COUNT_MAX, type PreviewedSlot, previewSlots, readTiming } from '../domain/slots.ts'
+import { nextSlot, PREVIEW_COUNT_MAX, type PreviewedSlot, previewSlots, readTiming } from '../domain/slots.ts'
 import type { OperationContext } from './context.ts'
 import { getSchedule } from './read-schedules.ts'
+import { firstSlotOf } from './schedule-options.ts'
 
 export interface PreviewRange {
   /** How many slots, 1 to 100. @default 10 */
@@ -32,7 +33,11 @@ export function previewTiming(options: PreviewOptions, now: number): SchedulePre
   refuseUnknownKeys(options, ['cron', 'everyMs', 'timezone', ...RANGE_KEYS], '')
   const { cron, everyMs, timezone } = options
   const { count, fromAt } = readRange(options, now)
-  return { items: previewSlots(readTiming({ cron, everyMs, timezone, anchorAt: fromAt }), fromAt, count) }
+  const timing = readTiming({ cron, everyMs, timezone, anchorAt: fromAt })
+  const items = previewSlots(timing, fromAt, count)
+  // None may be left before the end of time; but what never had one is a mistake, as it is where a schedule is made.
+  if (items.length === 0) firstSlotOf(timing, nextSlot(timing, now))
+  return { items }
 }
 
 /** The next slots of a stored schedule, also of a disabled one: those it would have. */

@@ -42,10 +42,11 @@ function refuseCycle(requests: readonly Listed[], resolved: readonly Listed[], i
   if (cycle === null) return
   const nameOf = new Map(requests.map(({ ref }, index) => [ids[index] as string, ref ?? String(index)]))
   const names = cycle.map((id) => nameOf.get(id) ?? id)
+  const index = ids.indexOf(cycle[0] as string)
   const isLong = names.length > CYCLE_NAMES_MAX
   const path = (isLong ? [...names.slice(0, CYCLE_NAMES_MAX - 1), '…', names.at(-1)] : names).join(' → ')
   throw new PawlError('dependency_cycle', `These jobs would wait for each other: ${path}. Nothing was stored.`, {
-    path: 'dependsOn',
+    path: `jobs.${index}.dependsOn`,
     details: { cycle: path },
   })
 }

@@ -2,6 +2,7 @@ import { readText } from '../domain/options.ts'
 import type { Standing } from '../domain/standing.ts'
 import { decideWhy, type Why } from '../domain/why.ts'
 import type { Liveness } from '../store/nodes.ts'
+import type { Store } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
 import { jobNotFound } from './not-found.ts'
 
@@ -11,7 +12,10 @@ export async function explainJob(context: OperationContext, jobId: string): Prom
   const now = clock.now()
   const standing = await store.findStanding(readText(jobId, 'jobId'), now)
   if (standing === null) throw jobNotFound(jobId)
-  return decideWhy(standing, { now, dead: await findDead(store.liveness, nodesOf(standing)) })
+  const dead = await findDead(store.liveness, nodesOf(standing))
+  // Where nobody is dead, nobody has to recover anything.
+  const isAnyNodeAlive = dead.size === 0 || (await findsLiving(store))
+  return decideWhy(standing, { now, dead, isAnyNodeAlive })
 }
 
 /** The nodes on which the answer depends: no more than are listed. */
@@ -34,4 +38,9 @@ async function findDead(liveness: Liveness, nodeIds: ReadonlySet<string>): Promi
   const dead = new Set<string>()
   for (const nodeId of nodeIds) if (!(await liveness.isAlive(nodeId))) dead.add(nodeId)
   return dead
+}
+
+async function findsLiving(store: Pick<Store, 'listNodes' | 'liveness'>): Promise<boolean> {
+  for (const { nodeId } of await store.listNodes()) if (await store.liveness.isAlive(nodeId)) return true
+  return false
 }

@@ -147,6 +147,19 @@ function refused(message: string): { readonly kind: 'refused'; readonly message:
   return { kind: 'refused', message }
 }
 
+/** Names that mean the machine itself, whatever a resolver says (RFC 6761). */
+const LOOPBACK_NAME = /^(?:.+\.)?localhost\.*$/i
+
+/**
+ * Whether a URL's host certainly leads to an address that the guard does not allow. Nobody is asked: a name that has to be
+ * looked up may pass here, and is checked when it is called.
+ */
+export function isKnownPrivate({ hostname }: URL, guard: AddressGuard): boolean {
+  const literal = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(literal) !== 0) return !guard.allows(literal)
+  return LOOPBACK_NAME.test(hostname) && !guard.allows('127.0.0.1') && !guard.allows('::1')
+}
+
 export type Resolution =
   | { readonly kind: 'resolved'; readonly addresses: readonly string[] }
   | { readonly kind: 'unresolved'; readonly message: string }

@@ -40,6 +40,11 @@ export interface Transition {
 export interface EventRow {
   readonly seq: number
   readonly transitions: readonly Transition[]
+  /**
+   * Which of the commit's transitions each of these is, counted from 0. Absent: all of them are here. Others are gone with
+   * Jobs that were pruned, and who had read half of the row still finds its place.
+   */
+  readonly indexes?: readonly number[]
 }
 
 export type Stir =

@@ -34,7 +34,8 @@ export interface Idempotency {
 }
 
 export type EnqueuedItem =
-  | { readonly kind: 'created'; readonly jobId: string }
+  /** It stands at this position of its priority. */
+  | { readonly kind: 'created'; readonly jobId: string; readonly position: number }
   /** The idempotency key was used before: here is the first Job, which may have been pruned since. */
   | { readonly kind: 'existing'; readonly jobId: string; readonly pruned: boolean }
 

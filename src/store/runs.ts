@@ -82,7 +82,10 @@ export interface FinishedRun {
   readonly body: 'ended' | 'executing'
 }
 
-export type FollowUpResult = EnqueuedItem | { readonly kind: 'dropped'; readonly jobId: string }
+export type FollowUpResult =
+  | { readonly kind: 'created'; readonly jobId: string }
+  | Extract<EnqueuedItem, { readonly kind: 'existing' }>
+  | { readonly kind: 'dropped'; readonly jobId: string }
 
 export type FinishResult =
   | {

@@ -8,7 +8,7 @@ import { Interrupted, type Io } from '../../src/cli/io.ts'
 import { runCli } from '../../src/cli/run-cli.ts'
 import { serveHttp } from '../../src/http/index.ts'
 import { type AnyJobType, defineJob, openScheduler, type Scheduler } from '../../src/index.ts'
-import { systemClock } from '../../src/platform/clock.ts'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 
 export interface Transcript {
@@ -21,6 +21,9 @@ export interface PawlOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
   readonly stdin?: string
+  /** Instead of a text: something that may never end. */
+  readonly stdinStream?: Readable
+  readonly clock?: Clock
   /** A terminal so wide; without it, a pipe. */
   readonly columns?: number
   readonly interrupted?: AbortSignal
@@ -40,13 +43,13 @@ export async function pawl(argv: readonly string[], options: PawlOptions = {}): 
     },
   })
   const io: Io = {
-    stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]),
+    stdin: options.stdinStream ?? Readable.from(options.stdin === undefined ? [] : [options.stdin]),
     stdout: outputTo('stdout'),
     stderr: outputTo('stderr'),
     env: options.env ?? {},
     cwd: options.cwd ?? tmpdir(),
     user: 'ada',
-    clock: systemClock,
+    clock: options.clock ?? systemClock,
     interrupted: options.interrupted ?? new AbortController().signal,
     outputClosed: new AbortController().signal,
   }

@@ -96,6 +96,7 @@ describe.each(TARGETS)('on a %s', (kind) => {
           { at: '2027-03-28T01:00:00.000Z', local: expect.stringContaining('2027-03-28'), note: 'dst-gap' },
           { at: '2027-03-29T00:30:00.000Z', local: expect.stringContaining('2027-03-29'), note: null },
         ],
+        next_cursor: null,
       })
       expect((await on.json<Page>('schedules', 'preview', '--every', '90s', '--count', '3')).items).toHaveLength(3)
     })

@@ -1,4 +1,7 @@
 // Every command about jobs and runs, on a store and on a server: the same words, the same JSON, the same exit codes.
+import { join } from 'node:path'
+import { defineJob, openScheduler } from 'pawl'
+import { sqlite } from 'pawl/sqlite'
 import { describe, expect, test } from 'vitest'
 import { enqueue, interruption, openTarget, TARGETS, writeInto } from './cli-stage.ts'
 
@@ -8,6 +11,10 @@ const NOBODY = '01975bb0-7c1e-7d6a-9d0c-3f6f8e0f9a41'
 interface Job {
   readonly job_id: string
   readonly [field: string]: unknown
+}
+
+interface Run {
+  readonly run_id: string
 }
 
 interface Page<Item> {
@@ -349,6 +356,25 @@ describe.each(TARGETS)('on a %s', (kind) => {
     })
   })
 
+  test('jobs logs and runs logs print what the child process of a command printed, harmless', async () => {
+    const script = String.raw`process.stdout.write('one\n\x1b[31mtwo\r\nlast')`
+    const say = defineJob({ type: 'say', command: [process.execPath, '-e', script] })
+    const on = await openTarget(kind)
+    // Commands are started by a file of the built package.
+    await using worker = await openScheduler({ store: sqlite(join(on.folder, 'pawl.db')), jobs: [say] })
+    const id = await enqueue(on, 'say')
+    await worker.start()
+    // Marked, so that it cannot pass for what a handler logged.
+    const printed = '│ one\n│ \\x1b[31mtwo\n│ last\n'
+    expect((await on.pawl('jobs', 'logs', id, '--follow')).stdout).toBe(printed)
+    expect((await on.pawl('jobs', 'logs', id)).stdout).toBe(printed)
+    const { items } = await on.json<Page<Run>>('runs', 'list', '--job', id)
+    const runId = items[0]?.run_id ?? ''
+    expect((await on.pawl('runs', 'logs', runId)).stdout).toBe(printed)
+    const output = 'one\n\u001b[31mtwo\r\nlast'
+    expect(await on.json('jobs', 'logs', id)).toEqual({ items: [], next_cursor: null, output })
+  })
+
   test('jobs logs prints what was logged, and follows until the end', async () => {
     const on = await openTarget(kind)
     const id = await enqueue(on, 'story')
@@ -440,7 +466,9 @@ describe.each(TARGETS)('on a %s', (kind) => {
     expect((await on.json<Page<object>>('runs', 'list', '--type', 'story')).items).toHaveLength(1)
     const [run] = (await on.json<Page<{ run_id: string }>>('runs', 'list', '--job', good)).items
     const id = String(run?.run_id)
-    expect((await on.pawl('runs', 'show', id)).stdout).toMatch(new RegExp(`^Run ${id}\n  job +${good}\n  type +story\n`))
+    expect((await on.pawl('runs', 'show', id)).stdout).toMatch(
+      new RegExp(`^Run ${id}\n  job +${good}\n  type +story\n`),
+    )
     expect(await on.json('runs', 'show', id)).toMatchObject({ status: 'COMPLETED', result: { told: {} } })
     expect((await on.pawl('runs', 'logs', id, '-f')).stdout).toContain('once upon a time')
   })
@@ -449,8 +477,8 @@ describe.each(TARGETS)('on a %s', (kind) => {
     const on = await openTarget(kind)
     const id = await enqueue(on, 'story', '--delay', '1h')
     const { stdout } = await on.pawl('why', id)
-    expect(stdout).toMatch(/^Queued: /)
-    expect(stdout).toMatch(/\n {2}delayed +/)
+    expect(stdout).toMatch(/^Queued: .* \(delayed\)\n/)
+    expect(stdout).not.toMatch(/\n {2}delayed/)
     expect(await on.json('why', id)).toMatchObject({ job_id: id, state: 'QUEUED', reasons: expect.any(Array) })
   })
 

@@ -42,10 +42,24 @@ describe('a store of an older version', () => {
     expect(readdirSync(folder)).toEqual(['pawl.db'])
   })
 
-  test('is migrated by whatever opens it, also to read', async () => {
+  test.each([[['jobs', 'list']], [['types']], [['status']], [['backup', 'copy.db']]])(
+    'is not migrated by what only reads: `pawl %j` says what to do',
+    async (argv) => {
+      const folder = newFolder()
+      makeVersion1(join(folder, 'pawl.db'))
+      const before = readFileSync(join(folder, 'pawl.db'))
+      const { exitCode, stderr } = await pawl(argv, { cwd: folder })
+      expect(exitCode).toBe(1)
+      expect(stderr).toMatch(/pawl\.db has schema version 1, this Pawl works with \d+: run `pawl migrate`\./)
+      expect(readFileSync(join(folder, 'pawl.db'))).toEqual(before)
+      expect(readdirSync(folder)).toEqual(['pawl.db'])
+    },
+  )
+
+  test('is migrated by whatever changes it', async () => {
     const folder = newFolder()
     makeVersion1(join(folder, 'pawl.db'))
-    expect((await pawl(['jobs', 'list'], { cwd: folder })).exitCode).toBe(0)
+    expect((await pawl(['limits', 'set', 'resource:pen', '2'], { cwd: folder })).exitCode).toBe(0)
     expect((await pawl(['migrate'], { cwd: folder })).stdout).toMatch(/^The schema is up to date/)
     const examined = await pawl(['doctor'], { cwd: folder })
     expect(examined.stdout).not.toContain('fault  ')

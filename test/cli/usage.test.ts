@@ -54,6 +54,37 @@ describe('help', () => {
     for (const line of own) expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
 
+  test.each([
+    [['help'], ['--help']],
+    [
+      ['help', 'jobs'],
+      ['jobs', '--help'],
+    ],
+    [
+      ['jobs', 'help', 'list'],
+      ['jobs', 'list', '--help'],
+    ],
+    [
+      ['help', 'jobs', 'ls'],
+      ['jobs', 'list', '--help'],
+    ],
+    [
+      ['jobs', 'help'],
+      ['jobs', '--help'],
+    ],
+  ])('can be asked for as `pawl %j`', async (asked, meant) => {
+    expect(await pawl(asked)).toEqual({ ...(await pawl(meant)), exitCode: 0 })
+  })
+
+  test.each([[['help', 'nope']], [['jobs', 'help', 'nope']], [['help', 'jobs', 'nope']]])(
+    'for a command that is not there says so: `pawl %j`',
+    async (argv) => {
+      const { exitCode, stdout, stderr } = await pawl(argv)
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+      expect(stderr).toContain("Unknown command 'nope'.")
+    },
+  )
+
   test('is what a group of commands without a verb prints, as a mistake', async () => {
     const { exitCode, stdout, stderr } = await pawl(['jobs'])
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
@@ -197,7 +228,7 @@ describe('the target', () => {
         'http://127.0.0.1:1',
       ])
       expect(exitCode).toBe(2)
-      expect(stderr).toContain('Use --store instead of the server http://127.0.0.1:1.')
+      expect(stderr).toContain('Use --store instead of the server http://127.0.0.1:1, which --server names.')
     },
   )
 

@@ -43,7 +43,7 @@ describe('a client over HTTP', () => {
     const server = await openServer((request, response) => {
       seen.push([request.method, request.url, request.headers.authorization])
       request.resume()
-      response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[],"next_cursor":null}')
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[],"next_cursor":null,"job_id":""}')
     })
     const client = createClient({ server: `${server}/`, apiKey: 'k' })
     await client.jobs.list({ type: 'a b&c', limit: 3 })
@@ -65,6 +65,30 @@ describe('a client over HTTP', () => {
     )
     const unknown = await errorOf(createClient({ server: 'http://no-such-host.invalid' }).jobs.list())
     expect(unknown.code).toBe('server_unreachable')
+  })
+
+  test.each([
+    [200, ''],
+    [200, '[]'],
+    [200, '"welcome"'],
+    [200, '{"welcome":true}'],
+    [206, '{"items":[]}'],
+    [204, ''],
+  ])('does not take %i %j of another program for a list', async (status, body) => {
+    const server = await openServer((_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+    })
+    const error = await errorOf(createClient({ server }).jobs.list())
+    expect(error).toMatchObject({ status, code: 'unexpected_answer', problem: { server } })
+    expect(error.message).toContain('Check that this is the address of a Pawl server.')
+  })
+
+  test('does not take any object for the job that it asked for', async () => {
+    const server = await openServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":1}')
+    })
+    const error = await errorOf(createClient({ server }).jobs.get('1'))
+    expect(error.message).toContain('answered 200 with an object without `job_id`')
   })
 
   test('says that the connection was cut', async () => {

@@ -1,7 +1,7 @@
 import type { ChainOutcome } from '../../src/domain/chain.ts'
 import type { OnParentFailure } from '../../src/domain/dependency.ts'
 import type { GroupMode, GroupStatus, OnMemberFailure } from '../../src/domain/group.ts'
-import type { CancelResult, EnqueueResult, ManualRetryResult } from '../../src/store/jobs.ts'
+import type { CancelResult, EnqueueConflict, ManualRetryResult } from '../../src/store/jobs.ts'
 
 import {
   type Cascade,
@@ -27,7 +27,15 @@ import {
 /** As many dependents and members are dealt with in the transaction that concerns them; the rest is stored. */
 const AT_ONCE_MAX = 128
 
-type Conflict = Extract<EnqueueResult, { kind: 'refused' }>['conflict']
+type Conflict = EnqueueConflict
+
+/** The store also says where each Job stands. */
+type EnqueueResult =
+  | {
+      readonly kind: 'enqueued'
+      readonly items: readonly { readonly kind: 'created' | 'existing'; readonly jobId: string }[]
+    }
+  | { readonly kind: 'refused'; readonly conflict: Conflict }
 
 /** Who carries out cascades in this transaction. */
 interface Actor {

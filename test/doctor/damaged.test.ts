@@ -1,11 +1,13 @@
 // What is left of a database that lost bytes: a clear word, from whoever looks first.
 import { closeSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { defineJob } from '../../src/library/define-job.ts'
+import { openScheduler } from '../../src/library/open-scheduler.ts'
 import { examineStore } from '../../src/operations/doctor.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/index.ts'
 import { type LivelyDatabase, makeLivelyDatabase } from './lively-database.ts'
-import { contextOn, copyOf, damage, openStore } from './stage.ts'
+import { contextOn, copyOf, damage, openStore, select } from './stage.ts'
 
 let lively: LivelyDatabase
 
@@ -56,4 +58,18 @@ test('a table that was dropped is told, and the other checks go on', async () =>
   const checked = await store.checkInvariants(lively.now)
   const found = checked.filter(({ findings }) => findings.length > 0).map(({ invariant }) => invariant)
   expect(found).toEqual(['I17', 'tags'])
+})
+
+test('a policy that cannot be read is told, and a node that handles the type writes it anew', async () => {
+  const path = copyOf(lively.path)
+  damage(path, "update pawl_types set policy = '{'", "update pawl_policies set body = '{' || policy_id")
+  const { checks } = await examine(path)
+  expect(checks.find(({ id }) => id === 'policies')?.findings.map(({ severity }) => severity)).toEqual([
+    'fault',
+    'fault',
+  ])
+  const { type } = select(path, 'select type from pawl_types limit 1')[0] ?? {}
+  const job = defineJob({ type: String(type), run: () => null })
+  await (await openScheduler({ store: sqlite(path), jobs: [job] })).close()
+  expect(select(path, `select json_valid(policy) as ok from pawl_types where type = '${type}'`)).toEqual([{ ok: 1 }])
 })

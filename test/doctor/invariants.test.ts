@@ -51,7 +51,7 @@ describe('a database in which everything is right', () => {
     expect(checked.flatMap(({ findings: found }) => found)).toEqual([])
     const invariants = checked.map(({ invariant }) => invariant)
     const seen = ['I3', 'I4', 'I5', 'I7', 'I8', 'I9', 'I10', 'I11', 'I12', 'I13', 'I14', 'I15', 'I16', 'I17']
-    expect(invariants).toEqual([...seen, 'statistics', 'tags', 'api-keys'])
+    expect(invariants).toEqual([...seen, 'statistics', 'tags', 'policies', 'api-keys'])
   })
 
   test('is left as it is', async () => {
@@ -282,9 +282,14 @@ const BREAKS: Readonly<Record<string, readonly Break[]>> = {
     },
     {
       what: 'more bodies than a limit allows',
-      sql: ["update pawl_limits set max = 0 where name = 'resource:gpu'"],
-      rows: ["'resource:gpu: 1 of 0'"],
+      sql: ["insert or replace into pawl_limits values ('running', 1)"],
+      rows: ["'running: 4 of 1'"],
       severity: 'warning',
+    },
+    {
+      what: 'a limit that leaves no permit',
+      sql: ["insert or replace into pawl_limits values ('resource:nothing', 0)"],
+      rows: ["'resource:nothing'"],
     },
     {
       what: 'more bodies than a node has places',
@@ -471,6 +476,28 @@ const BREAKS: Readonly<Record<string, readonly Break[]>> = {
       sql: [`insert into pawl_job_tags values ('green', ${seq('ended')})`],
       rows: [`'green of job number ' || ${seq('ended')}`],
       remedy: 'tags',
+    },
+  ],
+  policies: [
+    {
+      what: 'a policy of a type that is no JSON',
+      sql: ["update pawl_types set policy = 'not json' where type = 'quick'"],
+      rows: ["'quick'"],
+    },
+    {
+      what: 'a policy of a type that is no policy',
+      sql: [`update pawl_types set policy = '{"retry":{}}' where type = 'quick'`],
+      rows: ["'quick'"],
+    },
+    {
+      what: 'a policy of Jobs that is no JSON',
+      sql: ["insert into pawl_policies (policy_id, body) values (999, '{')"],
+      rows: ["'policy number 999'"],
+    },
+    {
+      what: 'a policy of Jobs that is no policy',
+      sql: ["insert into pawl_policies (policy_id, body) values (999, 'null')"],
+      rows: ["'policy number 999'"],
     },
   ],
   'api-keys': [

@@ -23,6 +23,11 @@ const seq = (name: string) => `(select seq from pawl_jobs where name = '${name}'
 const jobId = (name: string) => `(select job_id from pawl_jobs where name = '${name}' order by seq limit 1)`
 const SOME_SCHEDULE = "(select schedule_id from pawl_schedules where name = 'yearly')"
 
+const ROW_OF_DELAYED = `
+  insert or replace into pawl_queue (priority, position, created_at, seq, lane_id, ready, awaits_predecessor, run_at, unmet_parents)
+  select 9, q.position, q.created_at, q.seq, q.lane_id, q.ready, q.awaits_predecessor, q.run_at, q.unmet_parents
+  from pawl_queue q
+  where q.seq = ${seq('delayed')}`
 interface Fault {
   readonly what: string
   readonly remedy: string
@@ -43,6 +48,24 @@ const FAULTS: readonly Fault[] = [
     remedy: 'queue',
     sql: [`update pawl_queue set priority = 9, position = 1 where seq = ${seq('delayed')}`],
     isRight: `select q.priority = j.priority and q.position = j.position from pawl_queue q join pawl_jobs j using (seq) where seq = ${seq('delayed')}`,
+  },
+  {
+    what: 'a Job that stands in the queue twice, once at its place',
+    remedy: 'queue',
+    sql: [ROW_OF_DELAYED],
+    isRight: `select count(*) = 1 from pawl_queue where seq = ${seq('delayed')}`,
+  },
+  {
+    what: 'a Job that stands in the queue twice, and nowhere right',
+    remedy: 'queue',
+    sql: [ROW_OF_DELAYED, `update pawl_queue set position = position + 1 where seq = ${seq('delayed')}`],
+    isRight: `select count(*) = 1 from pawl_queue where seq = ${seq('delayed')}`,
+  },
+  {
+    what: 'a Job that has ended, and stands in the queue elsewhere',
+    remedy: 'queue',
+    sql: [ROW_OF_DELAYED.replace('q.seq', seq('ended'))],
+    isRight: `select count(*) = 0 from pawl_queue where seq = ${seq('ended')}`,
   },
   {
     what: 'a wrong count of a group that lives',
@@ -139,6 +162,23 @@ test('what dead nodes left is recovered, and nothing of the doctor itself stays'
   const again = await repairStore(context, { logger: SILENT })
   expect(again.repairs).toEqual([])
   expect(again.after).toBe(again.before)
+})
+
+test('a remedy that fails is told, and the others are tried', async () => {
+  const path = copyOf(lively.path)
+  damage(
+    path,
+    "update pawl_job_tags set tag = 'green' where tag = 'red'",
+    "update pawl_groups set failed = 2, completed = 0 where name = 'in order'",
+    "create trigger broken before update on pawl_groups begin select raise(abort, 'not today'); end",
+  )
+  const { repairs, after } = await repairStore(await contextOf(path), { logger: SILENT })
+  expect(repairs.map(({ remedy }) => remedy)).toContain('tags')
+  expect(after.ok).toBe(false)
+  expect(after.checks.find(({ id }) => id === 'repair')).toMatchObject({
+    status: 'fault',
+    findings: [{ message: 'The remedy `groups` failed, and changed nothing: not today.' }],
+  })
 })
 
 test('what cannot be put right is left as it is, and told', async () => {

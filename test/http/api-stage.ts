@@ -94,8 +94,7 @@ export async function openApi(options: Partial<Omit<SchedulerOptions, 'store'>> 
   afterwards(() => server.close())
   const { context } = scheduler[DOOR]
   const keys = {} as Record<Role, string>
-  // The highest role first: a store's first key is one that may make others.
-  for (const role of ROLES.toReversed()) keys[role] = (await createKey(context, { name: `the ${role}`, role })).key
+  for (const role of ROLES) keys[role] = (await createKey(context, { name: `the ${role}`, role })).key
   const as = (role: Role) => clientOver(checked(httpTransport({ server: server.url, apiKey: keys[role] })))
   return {
     scheduler,
@@ -134,7 +133,16 @@ function checkAnswer(endpoint: Endpoint, { status, body, headers }: Answered): v
   // A field that the schema does not know would be gone from what it returns.
   expect(schema.parse(body), name).toEqual(body)
   const isPruned = (body as { pruned?: unknown }).pruned === true
+  if (status === 201) checkLocation(endpoint, name, headers)
   if (endpoint.isVersioned === true && !isPruned) expect(headers['etag'], name).toMatch(/^"[\w-]+"$/)
+}
+
+/** Of these there is no single one that could be read by itself. */
+const NOWHERE = ['POST /api/jobs/bulk', 'POST /api/keys']
+
+function checkLocation(endpoint: Endpoint, name: string, headers: Answered['headers']): void {
+  if (NOWHERE.includes(routeOf(endpoint))) return expect(headers['location'], name).toBeUndefined()
+  expect(headers['location'], name).toMatch(/^\/api\/[a-z-]+\/[0-9a-f-]{36}$/)
 }
 
 function checkProblem(endpoint: Endpoint, { status, body, headers }: Answered): void {

@@ -1,11 +1,12 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { routeOf } from '../../src/http/contract/endpoint.ts'
 import { endpoints } from '../../src/http/contract/index.ts'
 import { routes } from '../../src/http/handlers/index.ts'
 import { STATUS } from '../../src/http/problems.ts'
 import { isEndpoint, type OpenApiDocument } from '../../src/http/server/openapi.ts'
-import { openStage } from './server-stage.ts'
+import { asProblem, openStage, problemOf, type Stage } from './server-stage.ts'
 
 interface Operation {
   readonly operationId: string
@@ -31,6 +32,42 @@ function operations(): [route: string, operation: Operation][] {
     Object.entries(methods).map(
       ([method, operation]) =>
         [`${method.toUpperCase()} ${path}`, operation as unknown as Operation] as [string, Operation],
+    ),
+  )
+}
+
+/** Those of the contract, without what the server answers by itself. */
+function endpointOperations(): [route: string, operation: Operation][] {
+  return operations().filter(([route]) => routes.some(({ endpoint }) => routeOf(endpoint) === route))
+}
+
+function hasHeader({ parameters = [] }: Operation, header: string): boolean {
+  return parameters.some((parameter) => parameter.in === 'header' && parameter.name === header)
+}
+
+function filled(path: string, ids: Readonly<Record<string, string>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'none')
+}
+
+function exampleOf({ requestBody }: Operation): unknown {
+  const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {})
+  return example?.value
+}
+
+/** One of each thing that has versions. */
+async function makeOneOfEach({ post }: Stage): Promise<Record<string, string>> {
+  const made = await Promise.all([
+    post('/api/jobs', { type: 'noop' }),
+    post('/api/job-templates', { name: 'nightly', job_type: 'noop' }),
+    post('/api/schedules', { name: 'nightly', type: 'noop', every_ms: 60_000 }),
+    post('/api/webhooks', { url: 'https://192.0.2.1/hook' }),
+  ])
+  return Object.fromEntries(
+    made.flatMap(({ body }) =>
+      Object.entries(body).filter(
+        (entry): entry is [string, string] =>
+          /^(job|template|schedule|webhook)_id$/.test(entry[0]) && typeof entry[1] === 'string',
+      ),
     ),
   )
 }
@@ -139,6 +176,61 @@ describe('the OpenAPI document', () => {
       for (const code of [...definition.problems, 'unauthenticated', 'rate_limited']) {
         expect(told, `${definition.method} ${definition.path}`).toContain(`\`${code}\``)
       }
+    }
+  })
+
+  it('names `If-Match` and 412 exactly where versions are compared', async () => {
+    const stage = await openStage()
+    const ids = await makeOneOfEach(stage)
+    let taken = 0
+    for (const [route, operation] of endpointOperations()) {
+      const takes = hasHeader(operation, 'If-Match')
+      expect('412' in operation.responses, route).toBe(takes)
+      const [method, path] = route.split(' ') as [string, string]
+      const answer = await stage.ask(method, filled(path, ids), {
+        headers: { 'if-match': '"another-version"' },
+        body: exampleOf(operation),
+      })
+      const expected = takes ? asProblem(412, 'precondition_failed') : asProblem(400, 'malformed_request')
+      expect(problemOf(answer), `${route} ${answer.text}`).toEqual(expected)
+      if (takes) taken++
+    }
+    expect(taken).toBeGreaterThan(5)
+  })
+
+  it('names `Idempotency-Key` exactly where it is taken', async () => {
+    const { ask } = await openStage()
+    const taking: string[] = []
+    for (const [route, operation] of endpointOperations()) {
+      const [method, path] = route.split(' ') as [string, string]
+      const { body, text } = await ask(method, filled(path, {}), { headers: { 'idempotency-key': 'k' } })
+      const isRefused = body['path'] === 'Idempotency-Key'
+      expect(isRefused, `${route} ${text}`).toBe(!hasHeader(operation, 'Idempotency-Key'))
+      if (!isRefused) taking.push(route)
+    }
+    expect(taking).toEqual(['POST /api/jobs'])
+  })
+
+  it('names `ETag` where an answer has one', async () => {
+    const stage = await openStage()
+    const ids = await makeOneOfEach(stage)
+    for (const [route, operation] of endpointOperations()) {
+      const [method, path] = route.split(' ') as [string, string]
+      if (method !== 'GET') continue
+      const answer = await stage.get(filled(path, ids))
+      if (answer.status !== 200) continue
+      const { headers = {} } = operation.responses['200'] as { headers?: Record<string, unknown> }
+      expect(answer.headers.etag !== undefined, route).toBe('ETag' in headers)
+    }
+  })
+
+  it('says that an unknown parameter in the query is refused, wherever it is', async () => {
+    const { ask } = await openStage()
+    for (const [route, operation] of endpointOperations()) {
+      const [method, path] = route.split(' ') as [string, string]
+      const answer = await ask(method, `${filled(path, {})}?no_such_parameter=1`)
+      expect(problemOf(answer), route).toEqual(asProblem(422, 'invalid_option'))
+      expect(operation.responses['422']?.description, route).toContain('`invalid_option`')
     }
   })
 

@@ -24,6 +24,15 @@ describe('POST /api/direct/{type}', () => {
     expect((await viewer.jobs.list()).items).toEqual([])
   })
 
+  test('keeps null as params; only absent ones are an empty object', async () => {
+    const { operator, viewer, scheduler } = await openApi()
+    await scheduler.start()
+    for (const [body, params] of [[{ params: null }, null] as const, [{}, {}] as const]) {
+      const { reservation_id } = await operator.direct('review', body)
+      expect((await viewer.reservations.get(reservation_id)).params).toEqual(params)
+    }
+  })
+
   test('answers 200 with the reason when the handler skipped', async () => {
     const { operator, scheduler } = await openApi()
     await scheduler.start()

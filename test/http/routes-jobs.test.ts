@@ -167,6 +167,23 @@ describe('POST /api/jobs', () => {
     expect((await operator.jobs.list()).items).toEqual([])
   })
 
+  test.each(['localhost', 'LOCALHOST.', 'a.localhost:8080', 'a.b.localhost..', '[::1]', '127.1'])(
+    'refuses a webhook at %s, which certainly is this machine',
+    async (host) => {
+      const { operator } = await openApi()
+      const job = operator.jobs.enqueue({ type: 'story', webhook_url: `http://${host}/` })
+      expect(await refusalOf(job)).toEqual({ status: 422, code: 'webhook_url_refused', path: 'webhook_url' })
+    },
+  )
+
+  test('takes a webhook at localhost where its address is listed, and any name that has to be looked up', async () => {
+    const { operator } = await openApi({ webhooks: { allowPrivate: ['127.0.0.1'] } })
+    for (const host of ['localhost', 'localhost.example.com', 'notlocalhost', 'intranet.local']) {
+      const job = operator.jobs.enqueue({ type: 'story', webhook_url: `http://${host}/` })
+      expect(await job).toMatchObject({ status: 'QUEUED' })
+    }
+  })
+
   test('echoes nothing at length', async () => {
     const { operator } = await openApi()
     const long = 'x'.repeat(500_000)
@@ -198,6 +215,31 @@ describe('POST /api/jobs', () => {
         ],
       },
     })
+  })
+})
+
+describe('the words of a refusal', () => {
+  test.each([
+    [{ type: 'story', paramz: {} }, /^Unknown field `paramz`\. Expected one of: /],
+    [{ type: 'story', retry_policy: { tries: 1 } }, /^`retry_policy`: Unknown field `tries`\. /],
+    [{ type: 'story', name: '' }, /^`name`: Expected a text that is not empty, got an empty one\.$/],
+    [{ type: 'story', depends_on: ['#a'] }, /local names mean jobs of the same list\. Submit them together/],
+    [{ type: 'nobody' }, /Check the spelling, or start a node that handles it/],
+    [{ type: 'story', webhook_url: 'http://10.0.0.1/' }, /list it under `webhooks\.allowPrivate`/],
+  ])('of %j are those of the API', async (body, words) => {
+    const { operator } = await openApi()
+    const error: PawlApiError = await operator.jobs.enqueue(body as never).catch((thrown) => thrown)
+    expect(error.message).toMatch(words)
+    expect(error.message).not.toMatch(/openScheduler|enqueueMany|nextCursor|`[a-z]+[A-Z]/)
+  })
+
+  test('name the field of a member as the API does, and say each fault once', async () => {
+    const { operator, viewer } = await openApi()
+    const member = operator.groups.create({ jobs: [{ type: 'story', idempotency_key: 'k' }] })
+    await expect(member).rejects.toThrow(/Expected `idempotency_key` to be absent/)
+    await expect(viewer.jobs.list({ cursor: 'x' })).rejects.toThrow(/`cursor` to be as the page before answered it/)
+    const early = operator.jobs.enqueue({ type: 'story', run_at: 'tomorrow' })
+    await expect(early).rejects.toMatchObject({ problem: { errors: [{ path: 'run_at' }] } })
   })
 })
 
@@ -248,8 +290,9 @@ describe('POST /api/jobs/bulk', () => {
       ],
       422,
       'dependency_cycle',
-      'depends_on',
+      expect.stringMatching(/^jobs\.[01]\.depends_on$/),
     ],
+    ['an unknown parent', [{ type: 'story', depends_on: ['x'] }], 422, 'parent_not_found', 'jobs.0.depends_on'],
     [
       'a key twice',
       [

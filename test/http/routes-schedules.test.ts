@@ -139,6 +139,15 @@ describe('/api/schedules', () => {
   })
 })
 
+test('DELETE removes only the version that `If-Match` names', async () => {
+  const { admin } = await openApi()
+  const { schedule_id, revision } = await admin.schedules.create({ name: 's', type: 'story', cron: '@yearly' })
+  const stale = await refusalOf(admin.schedules.remove(schedule_id, { ifMatch: revision + 1 }))
+  expect(stale).toEqual({ status: 412, code: 'precondition_failed' })
+  await admin.schedules.remove(schedule_id, { ifMatch: revision })
+  expect(await refusalOf(admin.schedules.get(schedule_id))).toMatchObject({ status: 404 })
+})
+
 describe('previews', () => {
   test('show the slots of a stored schedule', async () => {
     const { admin, viewer } = await openApi()
@@ -169,6 +178,7 @@ describe('previews', () => {
     [{ cron: '@daily', count: 0 }, 'count'],
     [{ cron: '@daily', from: 'today' }, 'from'],
     [{ cron: 'x' }, 'cron'],
+    [{ cron: '0 0 30 2 *' }, 'cron'],
     [{}, 'cron'],
   ])('refuse %j', async (body, path) => {
     const { viewer } = await openApi()

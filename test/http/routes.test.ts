@@ -4,6 +4,7 @@ import { httpTransport } from '../../src/client/http-transport.ts'
 import { ROLES, type Role } from '../../src/domain/role.ts'
 import { type Endpoint, routeOf } from '../../src/http/contract/endpoint.ts'
 import { routes } from '../../src/http/handlers/index.ts'
+import { JsonSchemas } from '../../src/http/server/json-schemas.ts'
 import { type Api, allEndpoints, checked, openApi } from './api-stage.ts'
 
 /** Bodies that are right as such, so that only what the test is about can be refused. */
@@ -154,11 +155,49 @@ describe('every endpoint', () => {
     }
   })
 
+  test('says in its JSON Schema which of its fields are needed', () => {
+    const schemas = new JsonSchemas()
+    const bodyOf = (route: string) => {
+      const { body } = allEndpoints.find((endpoint) => routeOf(endpoint) === route) as Endpoint
+      const schema = schemas.ofRequest(body as z.ZodType)
+      const pointer = schema['$ref'] as string | undefined
+      return pointer === undefined ? schema : schemas.named[pointer.replace('#/components/schemas/', '')]
+    }
+    const needed = (...names: string[]) => names.map((name) => ({ required: [name] }))
+    for (const { method, path } of changing) expect(bodyOf(`${method} ${path}`)).toMatchObject({ minProperties: 1 })
+    expect(bodyOf('POST /api/jobs')).toMatchObject({ oneOf: needed('type', 'template_id') })
+    expect(bodyOf('POST /api/jobs/{job_id}/move')).toMatchObject({ oneOf: needed('to', 'before', 'after') })
+    const timings = needed('cron', 'cron_expression', 'every_ms')
+    expect(bodyOf('POST /api/schedules/preview')).toMatchObject({ oneOf: timings })
+    expect(bodyOf('POST /api/schedules')).toMatchObject({
+      allOf: [{ oneOf: timings }, { oneOf: needed('template_id', 'type') }],
+    })
+  })
+
   test('has an example that its own schema takes', () => {
     for (const endpoint of withBody) {
       expect((endpoint.body as z.ZodType).safeParse(exampleOf(endpoint)).success, routeOf(endpoint)).toBe(true)
     }
   })
+})
+
+test('what was made can be read where `Location` says', async () => {
+  const { url, keys } = await openApi()
+  const headers = { authorization: `Bearer ${keys.admin}`, 'content-type': 'application/json' }
+  const made: readonly (readonly [string, object])[] = [
+    ['/api/jobs', { type: 'story' }],
+    ['/api/job-templates', { name: 't', job_type: 'story' }],
+    ['/api/schedules', { name: 's', type: 'story', every_ms: 3_600_000 }],
+    ['/api/job-groups', { jobs: [{ type: 'story' }] }],
+  ]
+  for (const [path, body] of made) {
+    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const location = answer.headers.get('location')
+    expect({ path, status: answer.status, location }).toMatchObject({ status: 201, location: expect.any(String) })
+    const read = await fetch(`${url}${location}`, { headers })
+    expect(read.status).toBe(200)
+    expect(await answer.json()).toMatchObject((await read.json()) as object)
+  }
 })
 
 describe('every list', () => {

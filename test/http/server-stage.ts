@@ -10,7 +10,7 @@ import { defineJob } from '../../src/library/define-job.ts'
 import { openScheduler } from '../../src/library/open-scheduler.ts'
 import type { Scheduler } from '../../src/library/scheduler.ts'
 import type { SchedulerOptions } from '../../src/library/scheduler-options.ts'
-import { createKey, requiresKeys } from '../../src/operations/api-keys.ts'
+import { createKey } from '../../src/operations/api-keys.ts'
 import { DOOR } from '../../src/operations/door.ts'
 import type { Logger } from '../../src/platform/logger.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
@@ -81,7 +81,6 @@ export async function openStage({ file, scheduler: rest = {}, ...options }: Stag
     post: (path, body, headers = {}) => asked('POST', path, { body, headers }),
     newKey: async (role, keyOptions = {}) => {
       const { context } = scheduler[DOOR]
-      if (!(await requiresKeys(context))) await createKey(context, { name: 'the first', role: 'admin' })
       const { key, apiKey } = await createKey(context, { name: `a ${role}`, role, ...keyOptions })
       return { key, keyId: apiKey.keyId }
     },

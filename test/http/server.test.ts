@@ -55,6 +55,33 @@ describe('a request', () => {
     expect(head.headers['content-length']).toBe(get.headers['content-length'])
   })
 
+  it('by any method that `Allow` names is not told that the path does not take it', async () => {
+    const { ask } = await openStage()
+    const own = ['/health', '/ready', '/metrics', '/openapi.json', '/api/events', '/api/jobs', '/api/jobs/none']
+    for (const path of own) {
+      const { headers } = await ask('TRACE', path)
+      for (const method of String(headers.allow).split(', ')) {
+        if (path === '/api/events' && method === 'GET') continue
+        expect((await ask(method, path)).status, `${method} ${path}`).not.toBe(405)
+      }
+    }
+    const head = await ask('HEAD', '/api/events')
+    expect([head.status, head.headers.allow]).toEqual([405, 'GET, OPTIONS'])
+  })
+
+  it('that would like to go on in another protocol is answered in this one', async () => {
+    const { port } = await openStage()
+    const head =
+      'Host: localhost\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n'
+    const body = '{"type":"noop"}'
+    const type = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
+    expect(await sendRaw(port, `POST /api/jobs HTTP/1.1\r\n${head}${type}\r\n${body}`)).toMatch(/^HTTP\/1\.1 201 /)
+    expect(await sendRaw(port, `GET /api/jobs HTTP/1.1\r\n${head}\r\n`)).toMatch(/^HTTP\/1\.1 200 .*"noop"/s)
+    const webSocket =
+      'GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n'
+    expect(await sendRaw(port, webSocket)).toMatch(/^HTTP\/1\.1 404 .*application\/problem\+json/s)
+  })
+
   it('by OPTIONS is told the methods', async () => {
     const { ask } = await openStage()
     const answer = await ask('OPTIONS', '/api/jobs')
@@ -100,10 +127,40 @@ describe('a body', () => {
     expect(problemOf(answer)).toEqual(asProblem(415, 'unsupported_media_type'))
   })
 
-  it('that is no JSON is malformed', async () => {
+  it('that is no JSON is malformed, and where it is', async () => {
     const { post } = await openStage()
     for (const body of ['{', '{"type":"noop"', '{type:noop}', '[1,]', 'NaN', '{"a":1}{"b":2}', '\u0000']) {
-      expect(problemOf(await post('/api/jobs', body)), body).toEqual(asProblem(400, 'malformed_request'))
+      const answer = await post('/api/jobs', body)
+      expect(problemOf(answer), body).toEqual(asProblem(400, 'malformed_request'))
+      expect(answer.body['detail'], body).toMatch(/^Expected the body to be JSON: .*\.$/)
+    }
+    expect((await post('/api/jobs', '{"type":"noop",}')).body['detail']).toContain('at position 15')
+  })
+
+  it('may begin with a byte order mark', async () => {
+    const { post } = await openStage()
+    expect((await post('/api/jobs', '\uFEFF{"type":"noop"}')).status).toBe(201)
+  })
+
+  it('with a key that is forbidden is told which, and not that it is no JSON', async () => {
+    const { post } = await openStage()
+    const detailOf = async (params: string) =>
+      (await post('/api/jobs', `{"type":"noop","params":${params}}`)).body['detail']
+    expect(await detailOf('{"__proto__":1}')).toBe('Expected the body to have no key `__proto__`. Choose another name.')
+    expect(await detailOf('{"constructor":{"prototype":1}}')).toContain('no key `constructor`')
+  })
+
+  it('with a number that fits no double is malformed, because it would be stored as null', async () => {
+    const { post, get } = await openStage()
+    const jobWith = (number: string) => post('/api/jobs', `{"type":"noop","params":{"list":[1,{"n":${number}}]}}`)
+    for (const number of ['1e400', '-1E+400', '1.5e0999', '9'.repeat(400), `${'9'.repeat(250)}e99`]) {
+      const answer = await jobWith(number)
+      expect(problemOf(answer), number).toEqual(asProblem(400, 'malformed_request'))
+      expect(answer.body['detail'], number).toContain('to fit a double')
+    }
+    expect((await get('/api/jobs')).body['items']).toEqual([])
+    for (const number of ['1e300', '-1.7976931348623157e308', '1e-400', '9'.repeat(308), '"1e400"']) {
+      expect((await jobWith(number)).status, number).toBe(201)
     }
   })
 
@@ -191,6 +248,11 @@ describe('every answer', () => {
       expect(answer.text).not.toMatch(/pawl_jobs|stolen|select|insert|\.(ts|js):|node_modules|pawl\.db/i)
     }
     expect(told.join('\n')).toMatch(/A request failed .*no such table/)
+    changeFile(file, 'alter table pawl_api_keys rename to stolen_too')
+    const answer = await get('/api/jobs')
+    expect(answer.status).toBeGreaterThanOrEqual(500)
+    expect(answer.text).not.toMatch(/pawl_api_keys|stolen|select/i)
+    expect(told.join('\n')).toMatch(/Nobody can be let in.*no such table/)
   })
 })
 
@@ -206,7 +268,7 @@ describe('serveHttp', () => {
       [{ allowedOrigins: ['https://ops.example.com/'] }, 'allowedOrigins.0'],
       [{ allowedOrigins: ['*'] }, 'allowedOrigins.0'],
       [{ rateLimit: 0 }, 'rateLimit'],
-      [{ acceptAnyType: 1 }, 'acceptAnyType'],
+      [{ acceptAnyType: true }, 'acceptAnyType'],
       [{ logger: console.log }, 'logger'],
     ] as const) {
       const refusal = serveHttp(scheduler, options as never)
@@ -232,10 +294,10 @@ describe('serveHttp', () => {
     })
   })
 
-  it('accepts jobs of types that nobody knows only when it is told to', async () => {
+  it('accepts jobs of types that nobody knows only when the scheduler is told to', async () => {
     const { post } = await openStage()
     expect(problemOf(await post('/api/jobs', { type: 'unheard-of' }))).toEqual(asProblem(422, 'unknown_type'))
-    const lenient = await openStage({ acceptAnyType: true })
+    const lenient = await openStage({ scheduler: { acceptAnyType: true } })
     const made = await lenient.post('/api/jobs', { type: 'unheard-of', params: { n: 1 } })
     expect(made).toMatchObject({ status: 201, body: { job_type: 'unheard-of', retry_policy: { max_retries: 3 } } })
   })

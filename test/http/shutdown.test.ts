@@ -149,6 +149,28 @@ describe('closing', () => {
     expect(problemOf(await waiting)).toEqual(asProblem(503, 'shutting_down'))
   })
 
+  it('tells those that only have a ticket soon, while those that are served are waited for', async () => {
+    const begun: ((result: string) => void)[] = []
+    const slow = defineJob({ type: 'slow', run: () => new Promise<string>((resolve) => void begun.push(resolve)) })
+    const { server, post, scheduler } = await openStage({ scheduler: { jobs: [slow] } })
+    await scheduler.start()
+    const statuses = async () => (await scheduler.listReservations()).items.map(({ status }) => status).toSorted()
+    const executing = post('/api/direct/slow', { params: {} })
+    await vi.waitFor(() => expect(begun).toHaveLength(1), PATIENCE)
+    const waiting = post('/api/direct/slow', { params: {} })
+    const inTheSameProcess = scheduler.runDirect(slow, {})
+    await vi.waitFor(async () => expect(await statuses()).toEqual(['RUNNING', 'WAITING', 'WAITING']), PATIENCE)
+    const closed = server.close()
+    expect(problemOf(await waiting)).toEqual(asProblem(503, 'shutting_down'))
+    expect(await statuses()).toEqual(['RELEASED', 'RUNNING', 'WAITING'])
+    begun[0]?.('first')
+    expect(await executing).toMatchObject({ status: 200, body: { result: 'first' } })
+    await closed
+    await vi.waitFor(() => expect(begun).toHaveLength(2), PATIENCE)
+    begun[1]?.('second')
+    expect(await inTheSameProcess).toMatchObject({ result: 'second' })
+  })
+
   it('ends streams in good order', async () => {
     const { server, port } = await openStage()
     const reader = await new EventReader(port, '/api/events').opened()

@@ -81,6 +81,30 @@ describe('the stream of events', () => {
     }
   })
 
+  it('goes on in the middle of a commit also after jobs of it were pruned', async () => {
+    const clock = new SettableClock()
+    const stage = await openStage({ scheduler: { clock } })
+    const reader = await follow(stage)
+    const handles = await stage.scheduler.enqueueMany(Array.from({ length: 6 }, () => ({ type: 'noop', params: {} })))
+    const ids = handles.map(({ jobId }) => jobId)
+    const events = [...(await reader.has(6))]
+    reader.cut()
+    for (const index of [0, 1, 4]) await stage.scheduler.cancel(ids[index] as string)
+    clock.set(clock.now() + 3_600_000)
+    expect(await stage.scheduler.prune({ olderThanMs: 60_000 })).toMatchObject({ jobsRemoved: 3 })
+    for (const [index, { id }] of events.entries()) {
+      const rest = ids.slice(index + 1).filter((_, offset) => ![0, 1, 4].includes(index + 1 + offset))
+      const resumed = await follow(stage, '?types=job.queued', id)
+      const last = await jobOf(stage)
+      await vi.waitFor(() => expect(resumed.events.at(-1)?.data['job_id']).toBe(last), PATIENCE)
+      expect(resumed.events.slice(0, rest.length).map(({ data }) => data['job_id'])).toEqual(rest)
+      expect(resumed.events.slice(0, rest.length).map((event) => event.id)).toEqual(
+        rest.map((jobId) => events[ids.indexOf(jobId)]?.id),
+      )
+      resumed.cut()
+    }
+  })
+
   it('resumes also for a reader that was told of nothing yet', async () => {
     const stage = await openStage()
     const reader = await follow(stage)
@@ -258,14 +282,10 @@ describe('a reader', () => {
   })
 
   it('with a key that is revoked is told nothing more', async () => {
-    const clock = new SettableClock()
-    const stage = await openStage({ scheduler: { clock } })
+    const stage = await openStage()
     const { key, keyId } = await stage.newKey('viewer')
-    await stage.newKey('admin')
-    clock.set(clock.now() + 1_000)
     const reader = await follow(stage, '', null, { authorization: `Bearer ${key}` })
     await revokeKey(stage.scheduler[DOOR].context, keyId)
-    clock.set(clock.now() + 1_000)
     await stage.scheduler.enqueue('noop', {})
     await reader.ended()
     expect(reader.events).toEqual([])

@@ -20,7 +20,12 @@ async function openStage() {
   const store = await sqlite(':memory:').open()
   const clock = new SettableClock(BEGIN)
   const jobs = [quick, failing, slow]
-  const stage = await openTestScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, clock, jobs, concurrency: 2 })
+  const stage = await openTestScheduler({
+    store: { ...sqlite(':memory:'), open: async () => store },
+    clock,
+    jobs,
+    concurrency: 2,
+  })
   return { stage, scheduler: stage.scheduler, context: { store, clock } }
 }
 

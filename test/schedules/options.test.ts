@@ -104,12 +104,15 @@ test('a preview shows the next slots, in local time, with what the clocks do', (
   })
 })
 
-test('a preview without a beginning begins now, and one that never has a slot is empty', () => {
+test('a preview without a beginning begins now, and one that never has a slot is refused, as for a schedule', () => {
   const before = Date.now()
   const { items } = previewSchedule({ everyMs: 60_000 })
   expect(items).toHaveLength(10)
   expect(items[0]?.at).toBeGreaterThanOrEqual(before + 60_000)
-  expect(previewSchedule({ cron: '0 0 30 2 *' })).toEqual({ items: [] })
+  const refused = expect.objectContaining({ code: 'invalid_option', path: 'cron' })
+  expect(() => previewSchedule({ cron: '0 0 30 2 *' })).toThrow(refused)
+  const late = new Date(8_640_000_000_000_000)
+  expect(previewSchedule({ cron: '@daily', from: late })).toEqual({ items: [] })
 })
 
 test.for([

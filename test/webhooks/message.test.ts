@@ -68,6 +68,7 @@ test('the message has the run at the top, and the whole job and run', async () =
     slot_at: null,
     group_id: null,
     depends_on: [],
+    on_parent_failure: null,
     business_key: null,
     idempotency_key: null,
     timeout_ms: 60_000,

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob, openScheduler } from '../../src/index.ts'
+import { DOOR } from '../../src/library/door.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { newDatabase } from '../recovery/database.ts'
 import { newGate, Stage } from './stage.ts'
 
 describe('a Job that waits for a place is told', () => {
@@ -71,6 +73,25 @@ describe('a Job that waits for a place is told', () => {
     expect(await stage.codes(second)).toEqual(['nodes_stopped', 'jobs_ahead'])
     await stage.scheduler.start()
     await second.settled()
+  })
+
+  test('that the node which handles its type is there, but was never started', async () => {
+    const work = defineJob({ type: 'work', run: () => null })
+    const file = newDatabase()
+    await using paused = await openScheduler({ store: sqlite(file), jobs: [work], name: 'attic' })
+    await using observer = await openScheduler({ store: sqlite(file) })
+    const { jobId } = await paused.enqueue(work, null)
+    expect((await observer.why(jobId)).reasons).toMatchObject([{ code: 'no_node' }])
+    await paused[DOOR].node.join()
+    for (const scheduler of [paused, observer]) {
+      expect((await scheduler.why(jobId)).reasons).toMatchObject([
+        { code: 'nodes_stopped', nodes: [{ nodeId: paused.nodeId, name: 'attic' }] },
+      ])
+    }
+    await paused.start()
+    expect((await paused.settled(jobId)).outcome).toBe('COMPLETED')
+    await paused.close()
+    expect(await observer.listNodes()).toEqual([])
   })
 
   test('that it is ready, when nothing keeps it', async () => {

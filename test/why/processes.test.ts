@@ -42,7 +42,8 @@ test('another process is asked about, and believed to be dead as soon as it is',
     { code: 'running', nodeId },
     {
       code: 'node_dead',
-      message: 'Node cellar is dead: a living node is about to end the run with reason `crash`.',
+      message:
+        'Node cellar is dead: no node is alive, so the run ends with reason `crash` as soon as one starts, or by `pawl doctor --fix`.',
       nodeId,
       nodeName: 'cellar',
     },
@@ -51,7 +52,7 @@ test('another process is asked about, and believed to be dead as soon as it is',
     { code: 'no_node', message: 'No living node handles `gpu`; dead: cellar.', dead: [{ nodeId, name: 'cellar' }] },
     {
       code: 'resource_limit',
-      message: expect.stringMatching(/on node cellar, which is dead: recovery is about to end it\.$/),
+      message: expect.stringMatching(/on node cellar, which is dead: the next node that starts ends it\.$/),
       holders: [{ runId, nodeAlive: false }],
     },
   ])

@@ -1,8 +1,29 @@
 import { describe, expect, test } from 'vitest'
+import { decideWhy } from '../../src/domain/why.ts'
 import { defineJob } from '../../src/index.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { newGate, Stage } from './stage.ts'
 
 describe('of a Job that runs it is told', () => {
+  test('who ends it when its node is dead: a living node, or the next one that starts', async () => {
+    const gate = newGate()
+    const story = defineJob({ type: 'story', run: () => gate.passed })
+    await using stage = await Stage.open([story])
+    const { jobId } = await stage.scheduler.enqueue(story, null)
+    await stage.worker.runUntilIdle()
+    const store = await sqlite(stage.file).open()
+    const standing = await store.findStanding(jobId, stage.clock.now())
+    await store.close()
+    if (standing === null) throw new Error('There is no such Job.')
+    const dead = new Set([stage.scheduler.nodeId])
+    const summaryWhen = (isAnyNodeAlive: boolean) => decideWhy(standing, { now: 0, dead, isAnyNodeAlive }).summary
+    expect(summaryWhen(true)).toMatch(
+      /node attic is dead: a living node is about to end the run with reason `crash`\.$/,
+    )
+    expect(summaryWhen(false)).toMatch(/node attic is dead: no node is alive, .* as soon as one starts, .*\.$/)
+    gate.open()
+  })
+
   test('where, since when, how far it is, and when its time is over', async () => {
     const gate = newGate()
     const story = defineJob({

@@ -5,7 +5,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../cli-error.ts'
 import { escapeLine } from '../output/escape.ts'
 import { examples } from '../output/help.ts'
-import { refuseMissing } from '../session.ts'
+import { refuseUnreadable } from '../session.ts'
 
 export function register(program: Command, cli: Cli): void {
   program
@@ -23,7 +23,10 @@ export function register(program: Command, cli: Cli): void {
 
 async function backup(cli: Cli, file: string): Promise<void> {
   const target = await cli.storeTarget('A backup copies a file on this machine, so it works on a store.')
-  await refuseMissing(target)
+  await refuseUnreadable(
+    target,
+    ' To have a copy before, copy the file while nothing uses it, or use the older Pawl for the backup.',
+  )
   const path = resolve(cli.cwd, file)
   if (existsSync(path))
     throw new CliError(`${file} is there already, and is not overwritten. Name a new file.`, { code: 'file_exists' })

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Client } from '../../client/index.ts'
 import type { BodyOf } from '../../client/request.ts'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { usageError } from '../cli-error.ts'
 import { readDuration } from '../duration.ts'
@@ -17,6 +18,8 @@ import { readParams } from '../read-params.ts'
 import type { Answered, Chain, Job } from '../wire.ts'
 import { readStart } from './jobs.ts'
 
+const ON_PARENT_FAILURE = ['cancel', 'run', 'wait'] as const
+
 export function register(program: Command, cli: Cli): void {
   program
     .command('enqueue')
@@ -31,10 +34,10 @@ export function register(program: Command, cli: Cli): void {
     .option('--template <id>', 'make it of a template; params are laid over its own')
     .option('--name <text>', 'a name for people')
     .option('--priority <n>', 'higher goes first (default: 0)')
-    .option('--run-at <instant>', 'not before this instant, such as 2026-11-16T08:00:00Z')
+    .option('--run-at <instant>', 'not before this instant, such as 2026-11-16T08:00:00Z, or now')
     .option('--delay <duration>', 'not before so long from now: 10s, 5m, 2h, 90d')
     .option('--depends-on <job>', 'only after this job; may be given several times', collect)
-    .option('--on-parent-failure <what>', 'cancel, run or wait (default: cancel)')
+    .addOption(choice('--on-parent-failure <what>', 'cancel, run or wait (default: cancel)', ON_PARENT_FAILURE))
     .option('--idempotency-key <key>', 'the same key makes one job, for ever')
     .option('--business-key <key>', 'only one live job with this key at a time')
     .option('--tag <tag>', 'a tag; may be given several times', collect)
@@ -87,7 +90,8 @@ async function enqueue(cli: Cli, type: string | undefined, options: EnqueueOptio
   const body = await readBody(cli, type, options)
   await cli.withClient('create', async (client) => {
     const job = await client.request('POST /api/jobs', { body })
-    if (options.wait === true) return waitFor(cli, client, job.job_id)
+    // One that was pruned has ended long ago, and nobody knows any more how.
+    if (options.wait === true && !('pruned' in job)) return waitFor(cli, client, job.job_id)
     if (cli.isJson) return cli.printJson(job)
     cli.print(acceptedLine(cli, job))
   })
@@ -105,9 +109,9 @@ async function readBody(
     params: await readParams(cli, options),
     name: options.name,
     priority: readWholeOption(options.priority, '--priority'),
-    run_at: readStart(cli, options),
+    run_at: options.runAt === 'now' && options.delay === undefined ? undefined : readStart(cli, options),
     depends_on: options.dependsOn,
-    on_parent_failure: readWordOption(options.onParentFailure, ['cancel', 'run', 'wait'], '--on-parent-failure'),
+    on_parent_failure: readWordOption(options.onParentFailure, ON_PARENT_FAILURE, '--on-parent-failure'),
     idempotency_key: options.idempotencyKey,
     business_key: options.businessKey,
     tags: options.tag,
@@ -157,7 +161,7 @@ async function enqueueFile(cli: Cli, type: string | undefined, options: EnqueueO
   const jobs = readJobList(await readNamedFile(cli, file, '--file'), file) as BodyOf<'POST /api/jobs/bulk'>['jobs']
   await cli.withClient('create', async (client) => {
     const { items } = await client.request('POST /api/jobs/bulk', { body: { jobs } })
-    if (cli.isJson) return cli.printJson({ items })
+    if (cli.isJson) return cli.printJson({ items, next_cursor: null })
     cli.print(`Accepted ${items.length} ${items.length === 1 ? 'job' : 'jobs'}.`)
     cli.printTable<Accepted>(
       [

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { BodyOf } from '../../client/request.ts'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { printDetails, textBlock } from '../output/details.ts'
 import { examples } from '../output/help.ts'
@@ -10,9 +11,11 @@ import type { Column } from '../output/table.ts'
 import { fullTime, relativeTime } from '../output/times.ts'
 import { readJobList } from '../read-job-list.ts'
 import { given, readNamedFile, readWordOption } from '../read-options.ts'
-import type { Group } from '../wire.ts'
+import type { Group, Job } from '../wire.ts'
 
 const GROUP = 'the id of the group'
+const MODES = ['parallel', 'sequential'] as const
+const ON_FAILURE = ['stop', 'continue', 'skip'] as const
 
 export function register(program: Command, cli: Cli): void {
   const groups = program
@@ -43,8 +46,14 @@ export function register(program: Command, cli: Cli): void {
     .description('accept a group with all its jobs, or nothing')
     .argument('[name]', 'a name for people')
     .requiredOption('--file <file>', 'its jobs: a JSON list, or one JSON object a line; - for stdin')
-    .option('--mode <mode>', 'parallel or sequential (default: parallel)')
-    .option('--on-failure <what>', 'when a job fails, let the others stop, continue or skip (default: stop)')
+    .addOption(choice('--mode <mode>', 'parallel or sequential (default: parallel)', MODES))
+    .addOption(
+      choice(
+        '--on-failure <what>',
+        'when a job fails, let the others stop, continue or skip (default: stop)',
+        ON_FAILURE,
+      ),
+    )
     .addHelpText(
       'after',
       examples([
@@ -83,11 +92,19 @@ async function show(cli: Cli, id: string): Promise<void> {
     const group = await client.request('GET /api/job-groups/{group_id}', { params: { group_id: id } })
     if (cli.isJson) return cli.printJson(group)
     print(cli, group)
-    const jobs = await client.request('GET /api/jobs', { query: { group_id: group.group_id, limit: MEMBERS_SHOWN } })
+    const jobs = await readPages(cli, { all: true }, (query) =>
+      client.request('GET /api/jobs', { query: { ...query, group_id: group.group_id } }),
+    )
+    const members = group.mode === 'sequential' ? inOrder(jobs.items) : jobs.items
     cli.print()
-    cli.printTable(jobColumns(cli), jobs.items)
-    if (jobs.next_cursor !== null) cli.note(`All of them: pawl jobs list --group ${group.group_id} --all`)
+    cli.printTable(jobColumns(cli), members.slice(0, MEMBERS_SHOWN))
+    if (members.length > MEMBERS_SHOWN) cli.note(`All of them: pawl jobs list --group ${group.group_id} --all`)
   })
+}
+
+/** The first Jobs of chains have ids in the order of the group; a retry stands behind what it retries. */
+function inOrder(jobs: readonly Job[]): Job[] {
+  return jobs.toSorted((a, b) => (a.chain_id === b.chain_id ? a.attempt - b.attempt : a.chain_id < b.chain_id ? -1 : 1))
 }
 
 interface CreateOptions {
@@ -100,8 +117,8 @@ async function create(cli: Cli, name: string | undefined, options: CreateOptions
   const { file } = options
   const body = given({
     name,
-    mode: readWordOption(options.mode, ['parallel', 'sequential'], '--mode'),
-    on_failure: readWordOption(options.onFailure, ['stop', 'continue', 'skip'], '--on-failure'),
+    mode: readWordOption(options.mode, MODES, '--mode'),
+    on_failure: readWordOption(options.onFailure, ON_FAILURE, '--on-failure'),
     jobs: readJobList(await readNamedFile(cli, file, '--file'), file) as BodyOf<'POST /api/job-groups'>['jobs'],
   })
   await cli.withClient('create', async (client) => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { usageError } from '../cli-error.ts'
 import { readDuration } from '../duration.ts'
@@ -31,7 +32,7 @@ export function register(program: Command, cli: Cli): void {
 function registerReading(jobs: Command, cli: Cli): void {
   withPageOptions(jobs.command('list').alias('ls'))
     .description('list jobs, newest first; with --status QUEUED in the order of the queue')
-    .option('--status <status>', `only these: ${STATUSES.join(', ')}`)
+    .addOption(choice('--status <status>', `only these: ${STATUSES.join(', ')}`, STATUSES))
     .option('--type <type>', 'only of this type')
     .option('--tag <tag>', 'only with this tag')
     .option('--template <id>', 'only of this template')
@@ -82,7 +83,7 @@ function registerSteering(jobs: Command, cli: Cli): void {
     .command('move')
     .description('change the place of a queued job')
     .argument('<job>', JOB)
-    .option('--to <end>', 'front or back of its priority')
+    .addOption(choice('--to <end>', 'front or back of its priority', ['front', 'back']))
     .option('--before <job>', 'right before this one')
     .option('--after <job>', 'right after this one')
     .addHelpText(
@@ -240,7 +241,7 @@ async function edit(cli: Cli, jobId: string, options: EditOptions): Promise<void
   const body = given({
     priority: readWholeOption(options.priority, '--priority'),
     params: await readParams(cli, options),
-    run_at: options.runAt === 'now' ? null : readStart(cli, options),
+    run_at: options.runAt === 'now' && options.delay === undefined ? null : readStart(cli, options),
   })
   if (Object.keys(body).length === 0) {
     throw usageError('Expected something to change: --priority, --params, -p, --run-at or --delay.')

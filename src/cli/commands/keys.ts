@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import type { Client } from '../../client/index.ts'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { usageError } from '../cli-error.ts'
 import { readDuration } from '../duration.ts'
@@ -20,6 +22,7 @@ export function register(program: Command, cli: Cli): void {
     .addHelpText(
       'after',
       examples([
+        ['pawl keys create --name admin --role admin', 'the first key: who has it may do everything'],
         ['pawl keys create --name ci --role operator --expires 90d', 'a key for a program'],
         ['pawl keys revoke <key_id>', 'close it again'],
       ]),
@@ -29,7 +32,13 @@ export function register(program: Command, cli: Cli): void {
     .command('create')
     .description('make a key; it is shown this once')
     .requiredOption('--name <text>', 'whom or what it is for')
-    .requiredOption('--role <role>', 'viewer (reads), operator (also enqueues and steers jobs) or admin (everything)')
+    .addOption(
+      choice(
+        '--role <role>',
+        'viewer (reads), operator (also enqueues and steers jobs) or admin (everything)',
+        ROLES,
+      ).makeOptionMandatory(),
+    )
     .option('--expires <duration>', 'how long it opens anything, such as 90d (default: for ever)')
     .addHelpText('after', examples([['pawl keys create --name dashboard --role viewer', 'a key that only reads']]))
     .action((options: CreateOptions) => create(cli, options))
@@ -60,7 +69,9 @@ async function create(cli: Cli, { name, role, expires }: CreateOptions): Promise
     ...(expires !== undefined && { expires_in_ms: readDuration(expires, '--expires') }),
   }
   await cli.withClient('create', async (client) => {
+    const isLockingOut = body.role !== 'admin' && !(await hasAdminKey(cli, client))
     const key = await client.request('POST /api/keys', { body })
+    if (isLockingOut) cli.note(cli.errorColors.yellow(NO_ADMIN))
     if (cli.isJson) return cli.printJson(key)
     printDetails(cli, 'Keep this key; it is not shown again.', [
       ['key', key.key],
@@ -70,6 +81,14 @@ async function create(cli: Cli, { name, role, expires }: CreateOptions): Promise
       ['expires', fullTime(key.expires_at, cli.clock.now())],
     ])
   })
+}
+
+const NO_ADMIN =
+  'From now on the API asks for keys, and nobody can administer it over HTTP until you make an admin key: pawl keys create --name admin --role admin --store <url>'
+
+async function hasAdminKey(cli: Cli, client: Client): Promise<boolean> {
+  const { items } = await readPages(cli, { all: true }, (query) => client.request('GET /api/keys', { query }))
+  return items.some((key) => key.role === 'admin' && stateOf(key, cli.clock.now()) === 'valid')
 }
 
 type ApiKey = Answered<'GET /api/keys'>['items'][number]

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { readDuration } from '../duration.ts'
 import { jsonBlock, printDetails } from '../output/details.ts'
@@ -6,6 +7,8 @@ import { examples } from '../output/help.ts'
 import { lasted } from '../output/times.ts'
 import { collect, given, readWordOption } from '../read-options.ts'
 import { readParams } from '../read-params.ts'
+
+const ON_BUSY = ['wait', 'reject'] as const
 
 export function register(program: Command, cli: Cli): void {
   program
@@ -15,7 +18,7 @@ export function register(program: Command, cli: Cli): void {
     .option('-p, --param <key=value>', 'one param; JSON where it is JSON, else text', collect)
     .option('--params <json>', 'all params: JSON, @file, or - for stdin')
     .option('--wait-timeout <duration>', 'how long to wait for a free place (default: 5m)')
-    .option('--on-busy <what>', 'wait or reject (default: wait)')
+    .addOption(choice('--on-busy <what>', 'wait or reject (default: wait)', ON_BUSY))
     .addHelpText(
       'after',
       `${examples([
@@ -38,7 +41,7 @@ async function run(cli: Cli, type: string, options: RunOptions): Promise<void> {
   const body = given({
     params: await readParams(cli, options),
     wait_timeout_ms: waitTimeout === undefined ? undefined : readDuration(waitTimeout, '--wait-timeout'),
-    on_busy: readWordOption(options.onBusy, ['wait', 'reject'], '--on-busy'),
+    on_busy: readWordOption(options.onBusy, ON_BUSY, '--on-busy'),
   })
   await cli.withClient('create', async (client) => {
     const answer = await client.request('POST /api/direct/{type}', { params: { type }, body })

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { printDetails, textBlock } from '../output/details.ts'
 import { examples } from '../output/help.ts'
@@ -25,7 +26,7 @@ export function register(program: Command, cli: Cli): void {
 
   withPageOptions(runs.command('list').alias('ls'))
     .description('list runs, newest first')
-    .option('--status <status>', `only these: ${STATUSES.join(', ')}`)
+    .addOption(choice('--status <status>', `only these: ${STATUSES.join(', ')}`, STATUSES))
     .option('--type <type>', 'only of this type')
     .option('--job <job>', 'only of this job')
     .addHelpText('after', examples([['pawl runs list --status FAILED --type story', 'failures of one type']]))

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { BodyOf } from '../../client/request.ts'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { usageError } from '../cli-error.ts'
 import { readDuration } from '../duration.ts'
@@ -12,6 +13,9 @@ import { collect, given, readInstantOption, readWholeOption, readWordOption } fr
 import { readParams } from '../read-params.ts'
 
 const SCHEDULE = 'the id of the schedule'
+
+const MISSED = ['one', 'all', 'none'] as const
+const OVERLAP = ['allow', 'skip', 'queue-one'] as const
 
 export function register(program: Command, cli: Cli): void {
   const schedules = program
@@ -83,8 +87,10 @@ function withFields(command: Command): Command {
     .option('--timezone <zone>', 'for --cron (default: UTC)')
     .option('-p, --param <key=value>', 'one param over those of the template', collect)
     .option('--params <json>', 'all such params: JSON, @file, or - for stdin')
-    .option('--missed <what>', 'of slots that were missed make one, all or none (default: one)')
-    .option('--overlap <what>', 'while the last job lives: allow, skip or queue-one (default: allow)')
+    .addOption(choice('--missed <what>', 'of slots that were missed make one, all or none (default: one)', MISSED))
+    .addOption(
+      choice('--overlap <what>', 'while the last job lives: allow, skip or queue-one (default: allow)', OVERLAP),
+    )
     .option('--priority <n>', 'of its jobs (default: 0)')
     .option('--tag <tag>', 'of its jobs; may be given several times', collect)
     .option('--business-key <key>', 'of its jobs')
@@ -200,7 +206,7 @@ async function preview(cli: Cli, id: string | undefined, options: PreviewOptions
       : await cli.withClient('ask', (client) =>
           client.request('POST /api/schedules/preview', { body: { ...readTiming(options), ...range } }),
         )
-  if (cli.isJson) return cli.printJson({ items })
+  if (cli.isJson) return cli.printJson({ items, next_cursor: null })
   if (items.length === 0) return cli.print('There are no slots.')
   cli.printTable(previewColumns(cli), items)
 }
@@ -235,8 +241,8 @@ async function readFields(cli: Cli, options: Fields) {
     type: options.type,
     template_id: options.template,
     param_overrides: await readParams(cli, options),
-    missed: readWordOption(options.missed, ['one', 'all', 'none'], '--missed'),
-    overlap: readWordOption(options.overlap, ['allow', 'skip', 'queue-one'], '--overlap'),
+    missed: readWordOption(options.missed, MISSED, '--missed'),
+    overlap: readWordOption(options.overlap, OVERLAP, '--overlap'),
     priority: readWholeOption(options.priority, '--priority'),
     tags: options.tag,
     business_key: options.businessKey,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { BodyOf } from '../../client/request.ts'
+import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { usageError } from '../cli-error.ts'
 import { printDetails } from '../output/details.ts'
@@ -46,7 +47,9 @@ function registerReading(webhooks: Command, cli: Cli): void {
   withPageOptions(webhooks.command('deliveries'))
     .description('list what was sent, newest first')
     .argument('[webhook]', `${WEBHOOK}; without it, what was sent to anybody`)
-    .option('--status <status>', 'only these: PENDING, DELIVERED, FAILED')
+    .addOption(
+      choice('--status <status>', 'only these: PENDING, DELIVERED, FAILED', ['PENDING', 'DELIVERED', 'FAILED']),
+    )
     .option('--job <job>', 'only about this job; without a webhook')
     .addHelpText(
       'after',
@@ -104,7 +107,9 @@ function registerMaking(webhooks: Command, cli: Cli): void {
     .command('replay')
     .description('send again: one delivery, or all of a webhook with a status')
     .argument('<id>', 'the id of a delivery; with --status that of a webhook')
-    .option('--status <status>', 'all of the webhook with this status: FAILED or DELIVERED')
+    .addOption(
+      choice('--status <status>', 'all of the webhook with this status: FAILED or DELIVERED', ['FAILED', 'DELIVERED']),
+    )
     .option('--since <instant>', 'with --status: only those made since then')
     .addHelpText(
       'after',

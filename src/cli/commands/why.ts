@@ -18,16 +18,18 @@ async function why(cli: Cli, jobId: string): Promise<void> {
     const answer = await client.request('GET /api/jobs/{job_id}/why', { params: { job_id: jobId } })
     if (cli.isJson) return cli.printJson(answer)
     const { bold, dim } = cli.colors
-    const { queue_rank_text: rank, reasons } = answer
-    const [first, ...others] = reasons
-    if (rank === null && first !== undefined && others.length === 0) {
-      // The summary has said it already.
-      cli.print(`${bold(escapeLine(answer.summary))} ${dim(`(${first.code})`)}`)
-      return
-    }
-    cli.print(bold(escapeLine(answer.summary)))
-    const lines = [...(rank === null ? [] : [{ code: 'rank', message: rank }]), ...reasons]
-    const width = Math.max(...lines.map(({ code }) => widthOf(code)))
+    const { queue_rank_text: rank, summary } = answer
+    // What the summary has said already is not said twice.
+    const told = answer.reasons.filter(({ message }) => isPartOf(summary, message))
+    const untold = answer.reasons.filter((reason) => !told.includes(reason))
+    const codes = told.length === 0 ? '' : ` ${dim(`(${told.map(({ code }) => code).join(', ')})`)}`
+    cli.print(`${bold(escapeLine(summary))}${codes}`)
+    const lines = [...(rank === null ? [] : [{ code: 'rank', message: rank }]), ...untold]
+    const width = Math.max(...lines.map(({ code }) => widthOf(code)), 0)
     for (const { code, message } of lines) cli.print(`  ${dim(padEnd(code, width))}  ${escapeLine(message)}`)
   })
+}
+
+function isPartOf(summary: string, message: string): boolean {
+  return summary.toLowerCase().includes(message.replace(/[.…]$/, '').toLowerCase())
 }

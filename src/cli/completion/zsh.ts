@@ -21,6 +21,9 @@ ${commands
   .join('\n')}
     esac
   done
+  case "$path_:\${words[CURRENT-1]}" in
+${valueCases(commands)}
+  esac
   case "\${words[CURRENT-1]}" in
     ${valueFlags(commands)}) _files; return ;;
   esac
@@ -45,4 +48,19 @@ function wordsOf({ subcommands, choices, options }: CompletedCommand): string[] 
 /** A colon parts the word from its description. */
 function described(word: string, description: string): string {
   return quotedForShell(`${word.replaceAll(':', '\\:')}:${description}`)
+}
+
+function valueCases(commands: readonly CompletedCommand[]): string {
+  return commands
+    .flatMap(({ path, options }) =>
+      options
+        .filter(({ choices }) => choices.length > 0)
+        .flatMap(({ flags, choices }) =>
+          flags.map(
+            (flag) =>
+              `    ${quotedForShell(`${path}:${flag}`)}) compadd -- ${choices.map(quotedForShell).join(' ')}; return ;;`,
+          ),
+        ),
+    )
+    .join('\n')
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -15,6 +15,7 @@ export async function writeStarterFiles(
   refuseOtherConfig(folder, files)
   const taken = files.filter(({ path }) => existsSync(join(folder, path)))
   if (taken.length > 0 && !force) throw alreadyThere(taken.map(({ path }) => path))
+  for (const { path } of files) refuseFileAsFolder(folder, path)
   for (const { path, text } of files) {
     const target = join(folder, path)
     try {
@@ -34,6 +35,15 @@ function refuseOtherConfig(folder: string, files: readonly StarterFile[]): void 
   const other = CONFIG_FILES.find((name) => !own.includes(name) && existsSync(join(folder, name)))
   if (other === undefined) return
   throw new CliError(`There is a configuration already: ${other}. Remove it first, or keep it.`, {
+    code: 'file_exists',
+  })
+}
+
+function refuseFileAsFolder(folder: string, path: string): void {
+  const name = dirname(path)
+  const found = statSync(join(folder, name), { throwIfNoEntry: false })
+  if (found === undefined || found.isDirectory()) return
+  throw new CliError(`${name} is a file, but ${path} needs a folder of that name. Move it away first.`, {
     code: 'file_exists',
   })
 }

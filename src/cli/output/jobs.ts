@@ -27,11 +27,18 @@ export function jobColumns(cli: Cli): Column<Job>[] {
   const now = cli.clock.now()
   return [
     { title: 'ID', text: (job) => job.job_id },
-    { title: 'STATUS', text: standingOf, paint: (text, job) => paintJob(cli, text, job), yields: 1 },
+    {
+      title: 'STATUS',
+      // An outcome says by itself that the Job has finished.
+      text: (job) => job.outcome ?? standingOf(job),
+      paint: (text, job) => paintJob(cli, text, job),
+      yields: 1,
+      minWidth: 22,
+    },
     { title: 'TYPE', text: (job) => job.job_type, yields: 1 },
-    { title: 'NAME', text: (job) => job.name, yields: 5 },
-    { title: 'PRIO', text: (job) => job.priority, align: 'right', yields: 3, minWidth: 4 },
-    { title: 'TRY', text: (job) => job.attempt, align: 'right', yields: 4, minWidth: 3 },
+    { title: 'NAME', text: (job) => job.name, yields: 3 },
+    { title: 'PRIO', text: (job) => job.priority, align: 'right', yields: 4, minWidth: 4 },
+    { title: 'TRY', text: (job) => job.attempt, align: 'right', yields: 5, minWidth: 3 },
     { title: 'CREATED', text: (job) => relativeTime(job.created_at, now), yields: 2, minWidth: 7 },
   ]
 }

@@ -47,7 +47,7 @@ export function runDetails(cli: Cli, run: Run): Detail[] {
     ['exit code', run.exit_code],
     ['log file', run.log_path],
     ['artifacts', run.artifacts.length === 0 ? null : run.artifacts.join(', ')],
-    ['error', textBlock(run.error)],
+    [run.status === 'SKIPPED' ? 'reason' : 'error', textBlock(run.error)],
     ['result', run.result === null ? null : jsonBlock(run.result)],
   ]
 }

@@ -20,6 +20,7 @@ export interface ServeFlags extends ProcessFlags {
 export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   const port = readWithin(flags.port, '--port', 0, 65_535)
   const config = (await cli.loadConfig())?.config ?? null
+  cli.io.endsInGoodOrder = true
   const options = readProcessOptions(flags, config)
   const opened = await openProcess(cli, options, '`pawl serve` works on a store.')
   const { scheduler } = opened
@@ -45,7 +46,7 @@ function httpOptions(
     ...given({
       host: flags.host ?? config.host,
       port: port ?? config.port,
-      rateLimit: config.rateLimit === 0 ? (false as const) : config.rateLimit,
+      rateLimit: config.rateLimit,
     }),
     allowedHosts: [...(config.allowedHosts ?? []), ...(flags.allowHost ?? [])],
     allowedOrigins: config.allowedOrigins ?? [],

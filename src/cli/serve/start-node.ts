@@ -10,6 +10,8 @@ export async function startNode(cli: Cli, scheduler: Scheduler): Promise<void> {
     )
   }
   if (reservationsExpired > 0)
-    cli.note(`Ended ${reservationsExpired} direct executions that nobody waits for any more.`)
+    cli.note(
+      `Ended ${reservationsExpired} direct execution${reservationsExpired === 1 ? '' : 's'} that nobody waits for any more.`,
+    )
   for (const error of errors) cli.note(`Not everything could be recovered: ${error}`)
 }

@@ -15,6 +15,7 @@ export interface WorkerFlags extends ProcessFlags {
 /** Executes Jobs, without an API, until a signal comes or, with `--once`, until nothing more can start. */
 export async function work(cli: Cli, flags: WorkerFlags): Promise<void> {
   const config = (await cli.loadConfig())?.config ?? null
+  cli.io.endsInGoodOrder = true
   const options = readProcessOptions(flags, config)
   const { scheduler, store, types } = await openProcess(cli, options, '`pawl worker` works on a store.')
   const startedAt = cli.clock.now()

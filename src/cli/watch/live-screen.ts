@@ -20,14 +20,14 @@ export class LiveScreen {
     this.#output = output
   }
 
-  /** Lines of this width never wrap: some terminals wrap already at the last column. */
+  /** Lines of this width never wrap: some terminals wrap already at the last column. A width of 0 is an unknown one. */
   get columns(): number {
-    return Math.max(1, (this.#output.columns ?? COLUMNS_DEFAULT) - 1)
+    return Math.max(1, (this.#output.columns || COLUMNS_DEFAULT) - 1)
   }
 
   /** The last row is where the cursor stands. */
   get rows(): number {
-    return Math.max(2, (this.#output.rows ?? ROWS_DEFAULT) - 1)
+    return Math.max(2, (this.#output.rows || ROWS_DEFAULT) - 1)
   }
 
   draw(lines: readonly string[]): void {

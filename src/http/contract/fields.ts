@@ -149,3 +149,16 @@ export function changes(body: Readonly<Record<string, unknown>>): boolean {
 }
 
 export const NOTHING_CHANGES = { error: 'Expected something to change, got no field.' }
+
+/** What a refinement says, for the OpenAPI document: so many fields at least. */
+export const SOMETHING = { minProperties: 1 }
+
+/** Exactly one of these fields. */
+export function oneOf(...names: readonly string[]) {
+  return { oneOf: names.map((name) => ({ required: [name] })) }
+}
+
+/** At most one of these fields. */
+export function notBoth(...names: readonly [string, string]) {
+  return { not: { required: names } }
+}

@@ -49,6 +49,7 @@ export const retryRun = endpoint({
   isBodyOptional: true,
   responses: { 201: job, 200: job },
   problems: ['run_not_found', ...RETRY_PROBLEMS],
+  isVersioned: true,
 })
 
 export const readRunLogs = endpoint({

@@ -10,11 +10,13 @@ import {
   jsonOut,
   NOTHING_CHANGES,
   name,
+  notBoth,
   pageOf,
   pageQuery,
   pathId,
   retryOverridesOut,
   retryPolicy,
+  SOMETHING,
   timeoutMs,
 } from './fields.ts'
 
@@ -73,7 +75,10 @@ export const createTemplate = endpoint({
   body: z
     .strictObject({ name, job_type: jobType, ...templateFields })
     .refine(hasOneName, ONE_NAME)
-    .meta({ examples: [{ name: 'gothic story', job_type: 'story', default_params: { genre: 'gothic' } }] }),
+    .meta({
+      ...notBoth('default_params', 'params'),
+      examples: [{ name: 'gothic story', job_type: 'story', default_params: { genre: 'gothic' } }],
+    }),
   responses: { 201: template },
   problems: PARAMS_PROBLEMS,
   isVersioned: true,
@@ -116,7 +121,11 @@ export const changeTemplate = endpoint({
     .strictObject({ name: name.optional(), job_type: jobType.optional(), ...templateFields })
     .refine(hasOneName, ONE_NAME)
     .refine(changes, NOTHING_CHANGES)
-    .meta({ examples: [{ default_params: { genre: 'horror' } }] }),
+    .meta({
+      ...SOMETHING,
+      ...notBoth('default_params', 'params'),
+      examples: [{ default_params: { genre: 'horror' } }],
+    }),
   responses: { 200: template },
   problems: ['template_not_found', 'template_archived', 'conflict', ...PARAMS_PROBLEMS],
   isVersioned: true,

@@ -10,6 +10,7 @@ import {
   jsonOut,
   key,
   name,
+  oneOf,
   priority,
   retryPolicy,
   retryPolicyOut,
@@ -42,6 +43,8 @@ export const job = z
     slot_at: instantOut.nullable(),
     group_id: z.string().nullable(),
     depends_on: z.array(z.string()).readonly(),
+    /** Null: it depends on none. */
+    on_parent_failure: z.enum(ON_PARENT_FAILURE).nullable(),
     business_key: z.string().nullable(),
     idempotency_key: z.string().nullable(),
     timeout_ms: z.int().nullable(),
@@ -92,13 +95,21 @@ const ONE_SOURCE = { path: ['type'], error: 'Expected either `type` or `template
 export const newJob = z
   .strictObject(newJobFields)
   .refine(hasOneSource, ONE_SOURCE)
-  .meta({ id: 'NewJob', examples: [{ type: 'story', params: { genre: 'gothic' }, priority: 5 }] })
+  .meta({
+    id: 'NewJob',
+    ...oneOf('type', 'template_id'),
+    examples: [{ type: 'story', params: { genre: 'gothic' }, priority: 5 }],
+  })
 
 /** One Job of a list. Others of the list may depend on it as `#` and its `ref`. */
 export const listedJob = z
   .strictObject({ ...newJobFields, ref: z.string().min(1).max(REF_LENGTH_MAX).optional() })
   .refine(hasOneSource, ONE_SOURCE)
-  .meta({ id: 'ListedJob', examples: [{ ref: 'draft', type: 'story', params: { genre: 'gothic' } }] })
+  .meta({
+    id: 'ListedJob',
+    ...oneOf('type', 'template_id'),
+    examples: [{ ref: 'draft', type: 'story', params: { genre: 'gothic' } }],
+  })
 
 export const ENQUEUE_PROBLEMS = [
   'invalid_option',

@@ -1,7 +1,19 @@
 import { z } from 'zod'
 import { WHY_CODES } from '../../domain/why.ts'
 import { BULK_BODY_MAX_BYTES, endpoint } from './endpoint.ts'
-import { changes, id, instant, json, NOTHING_CHANGES, pageOf, pageQuery, pathId, priority } from './fields.ts'
+import {
+  changes,
+  id,
+  instant,
+  json,
+  NOTHING_CHANGES,
+  oneOf,
+  pageOf,
+  pageQuery,
+  pathId,
+  priority,
+  SOMETHING,
+} from './fields.ts'
 import {
   cancelMode,
   ENQUEUE_PROBLEMS,
@@ -102,7 +114,7 @@ export const editJob = endpoint({
       run_at: instant.nullable().optional(),
     })
     .refine(changes, NOTHING_CHANGES)
-    .meta({ examples: [{ priority: 10 }] }),
+    .meta({ ...SOMETHING, examples: [{ priority: 10 }] }),
   responses: { 200: job },
   problems: ['job_not_found', 'job_not_queued', 'invalid_params', 'params_too_large', 'unserialisable_params'],
   isVersioned: true,
@@ -123,7 +135,7 @@ export const moveJob = endpoint({
     .refine((body) => [body.to, body.before, body.after].filter((target) => target !== undefined).length === 1, {
       error: 'Expected exactly one of `to`, `before` and `after`.',
     })
-    .meta({ examples: [{ to: 'front' }] }),
+    .meta({ ...oneOf('to', 'before', 'after'), examples: [{ to: 'front' }] }),
   responses: { 200: job },
   problems: ['job_not_found', 'job_not_queued'],
   isVersioned: true,
@@ -174,6 +186,7 @@ export const retryJob = endpoint({
   isBodyOptional: true,
   responses: { 201: job, 200: job },
   problems: ['job_not_found', ...RETRY_PROBLEMS],
+  isVersioned: true,
 })
 
 export const listRunsOfJob = endpoint({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ROLES } from '../../domain/role.ts'
 import { endpoint } from './endpoint.ts'
-import { instant, instantOut, pageOf, pageQuery, pathId } from './fields.ts'
+import { instant, instantOut, notBoth, pageOf, pageQuery, pathId } from './fields.ts'
 
 const role = z.enum(ROLES)
 
@@ -50,7 +50,10 @@ export const createKey = endpoint({
       path: ['expires_at'],
       error: 'Expected `expires_at` or `expires_in_ms`, got both.',
     })
-    .meta({ examples: [{ name: 'ci', role: 'operator', expires_in_ms: 7_776_000_000 }] }),
+    .meta({
+      ...notBoth('expires_at', 'expires_in_ms'),
+      examples: [{ name: 'ci', role: 'operator', expires_in_ms: 7_776_000_000 }],
+    }),
   responses: {
     201: z
       .object({

@@ -13,10 +13,13 @@ import {
   key,
   NOTHING_CHANGES,
   name,
+  notBoth,
+  oneOf,
   pageOf,
   pageQuery,
   pathId,
   priority,
+  SOMETHING,
   tags,
   wholeInQuery,
 } from './fields.ts'
@@ -97,6 +100,9 @@ function countTimings({ cron, cron_expression, every_ms }: Timing): number {
   return [cron, cron_expression, every_ms].filter((given) => given !== undefined).length
 }
 
+/** One of these says when. */
+const TIMINGS = ['cron', 'cron_expression', 'every_ms'] as const
+
 const ONE_TIMING = { path: ['cron'], error: 'Expected either `cron` (alias `cron_expression`) or `every_ms`.' }
 const ONE_TARGET = { path: ['type'], error: 'Expected either `template_id` or `type`.' }
 
@@ -123,7 +129,10 @@ export const createSchedule = endpoint({
     .strictObject({ name, ...scheduleFields })
     .refine((body: Timing) => countTimings(body) === 1, ONE_TIMING)
     .refine((body: Target) => (body.type === undefined) !== (body.template_id === undefined), ONE_TARGET)
-    .meta({ examples: [{ name: 'morning story', type: 'story', cron: '0 8 * * *', timezone: 'Europe/Vienna' }] }),
+    .meta({
+      allOf: [oneOf(...TIMINGS), oneOf('template_id', 'type')],
+      examples: [{ name: 'morning story', type: 'story', cron: '0 8 * * *', timezone: 'Europe/Vienna' }],
+    }),
   responses: { 201: schedule },
   problems: TARGET_PROBLEMS,
   isVersioned: true,
@@ -167,7 +176,7 @@ export const changeSchedule = endpoint({
     .refine((body: Timing) => countTimings(body) <= 1, ONE_TIMING)
     .refine((body: Target) => body.type === undefined || body.template_id === undefined, ONE_TARGET)
     .refine(changes, NOTHING_CHANGES)
-    .meta({ examples: [{ enabled: false }] }),
+    .meta({ ...SOMETHING, ...notBoth('template_id', 'type'), examples: [{ enabled: false }] }),
   responses: { 200: schedule },
   problems: ['schedule_not_found', 'conflict', ...TARGET_PROBLEMS],
   isVersioned: true,
@@ -242,7 +251,7 @@ export const previewTiming = endpoint({
       from: instant.optional(),
     })
     .refine((body: Timing) => countTimings(body) === 1, ONE_TIMING)
-    .meta({ examples: [{ cron: '30 2 * * *', timezone: 'Europe/Vienna', count: 5 }] }),
+    .meta({ ...oneOf(...TIMINGS), examples: [{ cron: '30 2 * * *', timezone: 'Europe/Vienna', count: 5 }] }),
   responses: { 200: preview },
   problems: [],
 })

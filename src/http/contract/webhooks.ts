@@ -13,6 +13,7 @@ import {
   pageOf,
   pageQuery,
   pathId,
+  SOMETHING,
 } from './fields.ts'
 
 const event = z.enum(WEBHOOK_EVENTS)
@@ -127,7 +128,7 @@ export const changeWebhook = endpoint({
   body: z
     .strictObject({ url: url.optional(), ...givenFields })
     .refine(changes, NOTHING_CHANGES)
-    .meta({ examples: [{ enabled: false }] }),
+    .meta({ ...SOMETHING, examples: [{ enabled: false }] }),
   responses: { 200: webhook },
   problems: ['webhook_not_found', 'webhook_url_refused', 'conflict'],
   isVersioned: true,

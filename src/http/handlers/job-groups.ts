@@ -33,7 +33,7 @@ export const groupRoutes: readonly Route[] = [
     const options = given({ name, mode, onFailure: on_failure, createdBy: actor.name })
     const { groupId, items } = await createGroup(context, options, await readListedItems(context, listed))
     const group = wireGroup(await getGroup(context, groupId))
-    return created({ ...group, job_ids: items.map(({ jobId }) => jobId) })
+    return created({ ...group, job_ids: items.map(({ jobId }) => jobId) }, `/api/job-groups/${groupId}`)
   }),
 
   route(contract.listGroups, async ({ context, query }) =>

@@ -1,10 +1,11 @@
-import { wireJob, wireRun } from '../../domain/wire.ts'
+import { wireRun } from '../../domain/wire.ts'
 import * as history from '../../operations/read-history.ts'
 import { retryJob } from '../../operations/retry-job.ts'
 import * as contract from '../contract/job-runs.ts'
-import { created, ok } from './answer.ts'
+import { ok } from './answer.ts'
 import { given } from './given.ts'
 import { type Route, route } from './handler.ts'
+import { okRetry } from './job-answers.ts'
 import { okPage, pageOptions } from './pages.ts'
 import { okLogs } from './run-logs.ts'
 import { okOutput } from './run-output.ts'
@@ -23,8 +24,7 @@ export const runRoutes: readonly Route[] = [
 
   route(contract.retryRun, async ({ context, params, body }) => {
     const { kind, jobId } = await retryJob(context, { runId: params.run_id }, given(body))
-    const job = wireJob(await history.getJob(context, jobId))
-    return kind === 'created' ? created(job) : ok(job)
+    return okRetry(kind, await history.getJob(context, jobId))
   }),
 
   route(contract.readRunOutput, ({ context, params, query }) => okOutput(context, params.run_id, query)),

@@ -46,7 +46,7 @@ function toOptions(body: z.output<typeof contract.changeTemplate.body>) {
 export const templateRoutes: readonly Route[] = [
   route(contract.createTemplate, async ({ context, body }) => {
     const template = await createTemplate(context, { ...toOptions(body), name: body.name, type: body.job_type })
-    return created(wireTemplate(template), revisionTag(template))
+    return created(wireTemplate(template), `/api/job-templates/${template.templateId}`, revisionTag(template))
   }),
 
   route(contract.listTemplates, async ({ context, query }) => {

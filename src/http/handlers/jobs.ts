@@ -1,22 +1,22 @@
 import { PawlError } from '../../domain/errors.ts'
-import type { Job } from '../../domain/job.ts'
 import { wireJob, wireRun } from '../../domain/wire.ts'
 import { cancelJob, cancelQueuedJob } from '../../operations/cancel-job.ts'
 import type { OperationContext } from '../../operations/context.ts'
 import { editJob } from '../../operations/edit-job.ts'
-import { enqueueFromTemplate } from '../../operations/enqueue-from-template.ts'
-import { enqueueJob, enqueueJobs } from '../../operations/enqueue-jobs.ts'
+import { requestFromTemplate } from '../../operations/enqueue-from-template.ts'
+import { acceptJob, enqueueJobs } from '../../operations/enqueue-jobs.ts'
 import { readEnqueueOptions } from '../../operations/enqueue-options.ts'
 import { readListedItems } from '../../operations/listed-requests.ts'
 import { moveJob } from '../../operations/move-job.ts'
 import * as history from '../../operations/read-history.ts'
-import { type ManualRetry, retryJob } from '../../operations/retry-job.ts'
+import { retryJob } from '../../operations/retry-job.ts'
 import { explainJob } from '../../operations/why.ts'
 import type { EnqueuedItem, MoveTarget } from '../../store/jobs.ts'
 import * as contract from '../contract/jobs.ts'
 import { accepted, created, ok } from './answer.ts'
 import { given } from './given.ts'
 import { type Call, type Route, route } from './handler.ts'
+import { createdJob, okRetry } from './job-answers.ts'
 import { paramsOf, toEnqueueOptions, toListedItem } from './job-requests.ts'
 import { okPage, okShort, pageOptions } from './pages.ts'
 import { okLogs } from './run-logs.ts'
@@ -24,13 +24,13 @@ import { okOutput } from './run-output.ts'
 import { expectedVersion, jobTag } from './versions.ts'
 import { wireWhy } from './wire-why.ts'
 
-function accept({ context, actor, body, idempotencyKey }: Call<typeof contract.enqueueJob>): Promise<EnqueuedItem> {
+async function accept({ context, actor, body, idempotencyKey }: Call<typeof contract.enqueueJob>) {
   const options = toEnqueueOptions(withHeaderKey(body, idempotencyKey), actor.name)
-  if (body.template_id !== undefined) {
-    return enqueueFromTemplate(context, body.template_id, body.params, options)
-  }
-  const request = readEnqueueOptions(body.type as string, paramsOf(body), options, context.clock.now())
-  return enqueueJob(context, request)
+  const request =
+    body.template_id === undefined
+      ? readEnqueueOptions(body.type as string, paramsOf(body), options, context.clock.now())
+      : await requestFromTemplate(context, body.template_id, body.params, options)
+  return acceptJob(context, request)
 }
 
 /** The header is for clients that set it on every request they may repeat. */
@@ -70,16 +70,12 @@ async function refuseUnknownNeighbour(
   })
 }
 
-function answerRetry({ kind }: ManualRetry, job: Job) {
-  return kind === 'created' ? created(wireJob(job)) : ok(wireJob(job))
-}
-
 export const jobRoutes: readonly Route[] = [
   route(contract.enqueueJob, async (call) => {
-    const item = await accept(call)
+    const { item, job: known } = await accept(call)
     if (item.kind === 'existing' && item.pruned) return ok({ job_id: item.jobId, pruned: true as const })
-    const job = await history.getJob(call.context, item.jobId)
-    return item.kind === 'created' ? created(wireJob(job), jobTag(job)) : ok(wireJob(job), jobTag(job))
+    const job = known ?? (await history.getJob(call.context, item.jobId))
+    return item.kind === 'created' ? createdJob(job) : ok(wireJob(job), jobTag(job))
   }),
 
   route(contract.enqueueJobs, async ({ context, actor, body }) => {
@@ -91,7 +87,7 @@ export const jobRoutes: readonly Route[] = [
       items.push(...(await Promise.all(page.map((item) => readAccepted(context, item)))))
       await new Promise((resolve) => setImmediate(resolve))
     }
-    return created({ items })
+    return created({ items }, null)
   }),
 
   route(contract.listJobs, async ({ context, query }) => {
@@ -136,8 +132,8 @@ export const jobRoutes: readonly Route[] = [
   }),
 
   route(contract.retryJob, async ({ context, params, body }) => {
-    const retry = await retryJob(context, { jobId: params.job_id }, given(body))
-    return answerRetry(retry, await history.getJob(context, retry.jobId))
+    const { kind, jobId } = await retryJob(context, { jobId: params.job_id }, given(body))
+    return okRetry(kind, await history.getJob(context, jobId))
   }),
 
   route(contract.listRunsOfJob, async ({ context, params, query }) => {

@@ -27,7 +27,7 @@ export const keyRoutes: readonly Route[] = [
     const { name, role, expires_at, expires_in_ms } = body
     const expiry = given({ expiresAt: dateOf(expires_at), expiresInMs: expires_in_ms })
     const { key, apiKey } = await createKey(context, { name, role, ...expiry, createdBy: actor.name })
-    return created({ key_id: apiKey.keyId, key, name, role, expires_at: wireInstant(apiKey.expiresAt) })
+    return created({ key_id: apiKey.keyId, key, name, role, expires_at: wireInstant(apiKey.expiresAt) }, null)
   }),
 
   route(contract.revokeKey, async ({ context, params }) => ok(wireKey(await revokeKey(context, params.key_id)))),

@@ -3,7 +3,7 @@ import { PawlError } from '../../domain/errors.ts'
 import { mayActAs } from '../../domain/role.ts'
 import type { Schedule } from '../../domain/schedule.ts'
 import type { PreviewedSlot } from '../../domain/slots.ts'
-import { wireInstant, wireJob } from '../../domain/wire.ts'
+import { wireInstant } from '../../domain/wire.ts'
 import { changeSchedule, disableSchedule, enableSchedule } from '../../operations/change-schedule.ts'
 import { createSchedule } from '../../operations/create-schedule.ts'
 import { previewSchedule, previewTiming } from '../../operations/preview-schedule.ts'
@@ -16,8 +16,9 @@ import * as contract from '../contract/schedules.ts'
 import { created, done, ok } from './answer.ts'
 import { dateOf, given } from './given.ts'
 import { type Actor, type Call, type Route, route } from './handler.ts'
+import { createdJob } from './job-answers.ts'
 import { okPage, pageOptions } from './pages.ts'
-import { expectedRevision, jobTag, revisionTag } from './versions.ts'
+import { expectedRevision, revisionTag } from './versions.ts'
 
 function wireSchedule(schedule: Schedule) {
   const { target, timing } = schedule
@@ -102,7 +103,7 @@ function change({ context, params, body, ifMatch }: Call<typeof contract.changeS
 export const scheduleRoutes: readonly Route[] = [
   route(contract.createSchedule, async ({ context, body }) => {
     const schedule = await createSchedule(context, { ...toOptions(body), name: body.name })
-    return created(wireSchedule(schedule), revisionTag(schedule))
+    return created(wireSchedule(schedule), `/api/schedules/${schedule.scheduleId}`, revisionTag(schedule))
   }),
 
   route(contract.listSchedules, async ({ context, query }) => {
@@ -128,8 +129,7 @@ export const scheduleRoutes: readonly Route[] = [
 
   route(contract.triggerSchedule, async ({ context, actor, params }) => {
     const { jobId } = await triggerSchedule(context, params.schedule_id, { createdBy: actor.name })
-    const job = await getJob(context, jobId)
-    return created(wireJob(job), jobTag(job))
+    return createdJob(await getJob(context, jobId))
   }),
 
   route(contract.previewSchedule, async ({ context, params, query }) => {

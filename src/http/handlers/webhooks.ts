@@ -75,7 +75,8 @@ export const webhookRoutes: readonly Route[] = [
   route(contract.createWebhook, async ({ context, actor, body }) => {
     const options = { ...toOptions(body), url: body.url }
     const webhook = await createWebhook(context, context.webhookGuard, options)
-    return created({ ...wireWebhook(webhook, actor), secret: webhook.secret }, revisionTag(webhook))
+    const shown = { ...wireWebhook(webhook, actor), secret: webhook.secret }
+    return created(shown, `/api/webhooks/${webhook.webhookId}`, revisionTag(webhook))
   }),
 
   route(contract.listWebhooks, async ({ context, actor, query }) =>

@@ -4,12 +4,12 @@ import type { Door } from '../../library/door.ts'
 import type { Logger } from '../../platform/logger.ts'
 import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
 import type { Route } from '../handlers/handler.ts'
-import { type Answer, perform, type RawRequest } from '../perform.ts'
+import { perform, type RawRequest } from '../perform.ts'
 import { problem, problemOf } from '../problems.ts'
 import type { Identity } from './doorkeeper.ts'
 import type { Exchange, Exchanges } from './exchanges.ts'
-import { malformed, readJsonBody } from './json-body.ts'
-import { sendAnswer, sendProblem } from './send.ts'
+import { readJsonBody } from './json-body.ts'
+import { answeredWhileClosing, sendAnswer, sendProblem } from './send.ts'
 
 export interface CarrierParts {
   readonly door: Door
@@ -46,7 +46,7 @@ export class Carrier {
       return sendProblem(reply, problem('not_found', 'There is nothing at this path: an id in it is empty.'))
     }
     const raw = new CarriedRequest(request, exchange)
-    return sendAnswer(reply, whileClosing(await perform(route, this.#parts.door, actor, raw)))
+    return sendAnswer(reply, answeredWhileClosing(await perform(route, this.#parts.door, actor, raw)))
   }
 
   /** Errors of fastify, of the parsers, and ours. They say what was wrong, and nothing of the inside. */
@@ -98,21 +98,11 @@ class CarriedRequest implements RawRequest {
 /** JSON is all we read. What a form or a script tag of another site can send is not JSON. */
 export function readOnlyJson(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
-  const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
     if (encoding !== 'identity') return done(notJson(`the content encoding \`${encoding.slice(0, 40)}\``))
     try {
-      const value = readJsonBody(body as Buffer, (text) => {
-        let parsed: unknown
-        void parse(request, text, (error, found) => {
-          if (error !== null)
-            throw malformed('Expected the body to be JSON without keys such as `__proto__`, got something else.')
-          parsed = found
-        })
-        return parsed
-      })
-      done(null, value)
+      done(null, readJsonBody(body as Buffer))
     } catch (error) {
       done(error as Error)
     }
@@ -150,7 +140,7 @@ function notJson(came: string): PawlError {
 }
 
 /** `/api/jobs/{job_id}` as the router writes it. */
-export function toPattern(path: string): string {
+function toPattern(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1')
 }
 
@@ -158,12 +148,4 @@ export function toPattern(path: string): string {
 function oneText(header: string | string[] | undefined): string | null {
   if (header === undefined) return null
   return typeof header === 'string' ? header : header.join(', ')
-}
-
-/** Who comes through a door that is being closed is told so, not that the store is broken. */
-function whileClosing(answer: Answer): Answer {
-  const { code } = (answer.body ?? {}) as { readonly code?: unknown }
-  if (answer.status !== 503 || code !== 'closed') return answer
-  const told = problem('shutting_down', 'This server is shutting down. Nothing was changed; try again.')
-  return { status: told.status, body: told, headers: { 'retry-after': '1' } }
 }

@@ -35,15 +35,16 @@ export class Connections {
         connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
         keepAliveTimeout: IDLE_TIMEOUT_MS,
         maxHeaderSize: HEAD_BYTES_MAX,
-        requireHostHeader: true,
+        // Who says no name is answered by us, like who says a wrong one.
+        requireHostHeader: false,
       },
       listener,
     )
     this.server.maxConnections = CONNECTIONS_MAX
     this.server.on('connection', (socket) => this.#remember(socket))
-    // What wants to become something else than HTTP: it is answered like any request, and the connection ends.
-    this.server.on('upgrade', (_request, socket) => socket.end(answerTo('ECONNREFUSED_UPGRADE')))
-    this.server.on('connect', (_request, socket) => socket.end(answerTo('ECONNREFUSED_UPGRADE')))
+    // Nobody listens for 'upgrade': who would like to go on in another protocol is answered in this one.
+    this.server.on('connect', (_request, socket) => socket.end(answerTo('ECONNREFUSED_TUNNEL')))
+    this.server.on('checkExpectation', (_request, response) => refuseExpectation(response))
     this.#closed = new Promise((resolve) => void this.server.once('close', resolve))
   }
 
@@ -59,15 +60,16 @@ export class Connections {
   }
 
   /**
-   * Takes no more connections and ends the others: idle ones after a moment, the rest when they are answered. `giveUp` is
-   * called when there is no more time.
+   * Takes no more connections and ends the others: idle ones after a moment, the rest when they are answered. `letGo` is
+   * called when no more requests will come, `giveUp` when there is no more time.
    */
-  async close(timeoutMs: number, giveUp: () => void): Promise<void> {
+  async close(timeoutMs: number, { letGo, giveUp }: { letGo: () => void; giveUp: () => void }): Promise<void> {
     // Not http's own close: it would cut idle connections at once, and with them requests that are on their way.
     NetServer.prototype.close.call(this.server)
     if (await this.#closesWithin(Math.min(IDLE_GRACE_MS, timeoutMs))) return
     this.server.closeIdleConnections()
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
+    letGo()
     if (await this.#closesWithin(timeoutMs - IDLE_GRACE_MS)) return
     giveUp()
     if (await this.#closesWithin(LAST_WORDS_MS)) return
@@ -92,17 +94,24 @@ export class Connections {
   }
 }
 
+/** Of what it would send after all, nothing is known. */
+function refuseExpectation(response: ServerResponse): void {
+  const { headers, body } = toldOf(417, 'Expected the header `Expect` to be `100-continue` or left out.')
+  response.writeHead(417, headers).end(body)
+}
+
 function answerTo(code: string): string {
   const [status, reason, detail] = refusalOf(code)
-  const body = JSON.stringify(problem('malformed_request', detail, status))
-  const headers = {
-    ...SAFE_HEADERS,
-    'content-type': PROBLEM_TYPE,
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  }
+  const { headers, body } = toldOf(status, detail)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   return `HTTP/1.1 ${status} ${reason}\r\n${lines.join('')}\r\n${body}`
+}
+
+function toldOf(status: number, detail: string) {
+  const body = JSON.stringify(problem('malformed_request', detail, status))
+  const length = Buffer.byteLength(body)
+  const headers = { ...SAFE_HEADERS, 'content-type': PROBLEM_TYPE, 'content-length': length, connection: 'close' }
+  return { headers, body }
 }
 
 function refusalOf(code: string): [status: number, reason: string, detail: string] {
@@ -113,7 +122,7 @@ function refusalOf(code: string): [status: number, reason: string, detail: strin
       return [413, 'Payload Too Large', 'Expected chunks without long extensions.']
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return [408, 'Request Timeout', 'The request did not arrive in time.']
-    case 'ECONNREFUSED_UPGRADE':
+    case 'ECONNREFUSED_TUNNEL':
       return [400, 'Bad Request', 'This server speaks only HTTP, and forwards nothing.']
     default:
       return [400, 'Bad Request', 'Expected an HTTP request, got something else.']

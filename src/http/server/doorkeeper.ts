@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Authentication, authenticate, requiresKeys } from '../../operations/api-keys.ts'
 import type { OperationContext } from '../../operations/context.ts'
+import type { Logger } from '../../platform/logger.ts'
+import type { ApiKey } from '../../store/keys.ts'
 import type { Actor } from '../handlers/handler.ts'
 import { type Problem, problem, problemOf } from '../problems.ts'
+import { toldWhileClosing } from './send.ts'
 import { TokenBuckets } from './token-buckets.ts'
 
 /** Who asks, as far as the server knows. */
@@ -10,101 +13,61 @@ export interface Identity {
   readonly actor: Actor
   /** Null: nobody in particular, on a store without keys. */
   readonly keyId: string | null
-  readonly expiresAt: number | null
 }
 
 export type Identification =
   | { readonly kind: 'identified'; readonly identity: Identity }
   | { readonly kind: 'refused'; readonly problem: Problem; readonly headers: Readonly<Record<string, string>> }
 
-/** How long an answer of the store is believed: so soon a key that was made or revoked anywhere takes effect. */
-const BELIEVED_MS = 1_000
-
-/** Keys remembered at once. */
-const REMEMBERED_MAX = 1_000
-
-/** Wrong keys per second and address. More are refused without a look. */
+/** Wrong keys per second and address. More are refused without saying why. */
 const WRONG_KEYS_PER_SECOND = 20
 
-const ANYBODY: Identity = { actor: { name: 'anonymous', role: 'admin' }, keyId: null, expiresAt: null }
-
-interface Remembered {
-  readonly identity: Identity
-  checkedAt: number
+const ANYBODY: Identification = {
+  kind: 'identified',
+  identity: { actor: { name: 'anonymous', role: 'admin' }, keyId: null },
 }
 
 /**
- * Says who asks. As soon as the store has a key, everybody needs one. What the store said is believed for a second, so that
- * a request in the hot path neither hashes nor reads.
+ * Says who asks. As soon as the store has a key, everybody needs one. The store is asked each time: a key that was made or
+ * revoked, by whichever process, counts from the next request on. That is one read by an index, some microseconds.
  */
 export class Doorkeeper {
   readonly #context: OperationContext
-  readonly #remembered = new Map<string, Remembered>()
+  readonly #logger: Logger
   readonly #wrongKeys: TokenBuckets
   /** Once true it stays: a store that asked for keys never opens to everybody again. */
   #needsKey = false
-  #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(context: OperationContext) {
+  constructor(context: OperationContext, logger: Logger) {
     this.#context = context
+    this.#logger = logger
     this.#wrongKeys = new TokenBuckets(context.clock, WRONG_KEYS_PER_SECOND)
-  }
-
-  /** Whether the store asks for keys, by what it said within the last second. */
-  async needsKey(): Promise<boolean> {
-    if (this.#needsKey || this.#isBelievable(this.#lookedAt)) return this.#needsKey
-    const needsKey = await requiresKeys(this.#context)
-    this.#needsKey ||= needsKey
-    this.#lookedAt = this.#context.clock.now()
-    return this.#needsKey
-  }
-
-  /** The answer that is at hand, without asking the store. Null: `identify` must look. */
-  recall(key: string | null): Identity | null {
-    if (!this.#needsKey) return this.#isBelievable(this.#lookedAt) ? ANYBODY : null
-    const remembered = key === null ? undefined : this.#remembered.get(key)
-    if (remembered === undefined || !this.#isBelievable(remembered.checkedAt)) return null
-    const { expiresAt } = remembered.identity
-    return expiresAt !== null && expiresAt <= this.#context.clock.now() ? null : remembered.identity
   }
 
   async identify(key: string | null, address: string): Promise<Identification> {
     try {
-      if (!(await this.needsKey())) return { kind: 'identified', identity: ANYBODY }
+      this.#needsKey ||= await requiresKeys(this.#context)
+      if (!this.#needsKey) return ANYBODY
       if (key === null) return refuse(problem('unauthenticated', `Expected an API key. ${HOW_TO_GIVE_ONE}`))
-      return await this.#identifyKey(key, address)
+      const found = await authenticate(this.#context, key)
+      return found.kind === 'valid' ? identified(found.apiKey) : this.#refuseWrong(found, address)
     } catch (error) {
-      return { kind: 'refused', problem: problemOf(error), headers: {} }
+      const told = toldWhileClosing(problemOf(error))
+      if (told.code !== 'shutting_down')
+        this.#logger.error({ error }, 'Nobody can be let in: the store does not answer')
+      return { kind: 'refused', problem: told, headers: {} }
     }
   }
 
-  async #identifyKey(key: string, address: string): Promise<Identification> {
-    // Who came with a right key before is never kept out by a neighbour who guesses.
-    const waitMs = this.#remembered.has(key) ? 0 : this.#wrongKeys.peek(address)
-    if (waitMs > 0) return tooManyWrongKeys(waitMs)
-    const found = await authenticate(this.#context, key)
-    if (found.kind !== 'valid') {
-      this.#remembered.delete(key)
-      this.#wrongKeys.take(address)
-      return refuse(problem('unauthenticated', sentenceOf(found)))
-    }
-    const { keyId, name, role, expiresAt } = found.apiKey
-    const identity: Identity = { actor: { name: `key:${name}`, role }, keyId, expiresAt }
-    this.#remember(key, identity)
-    return { kind: 'identified', identity }
+  /** Only who comes with a wrong key is slowed down: a right one is never kept out by a neighbour who guesses. */
+  #refuseWrong(found: WrongKey, address: string): Identification {
+    const waitMs = this.#wrongKeys.take(address)
+    return waitMs > 0 ? tooManyWrongKeys(waitMs) : refuse(problem('unauthenticated', sentenceOf(found)))
   }
+}
 
-  #remember(key: string, identity: Identity): void {
-    this.#remembered.delete(key)
-    const [oldest] = this.#remembered.size < REMEMBERED_MAX ? [] : this.#remembered.keys()
-    if (oldest !== undefined) this.#remembered.delete(oldest)
-    this.#remembered.set(key, { identity, checkedAt: this.#context.clock.now() })
-  }
-
-  #isBelievable(lookedAt: number): boolean {
-    const ageMs = this.#context.clock.now() - lookedAt
-    return ageMs >= 0 && ageMs < BELIEVED_MS
-  }
+function identified({ keyId, name, role }: ApiKey): Identification {
+  return { kind: 'identified', identity: { actor: { name: `key:${name}`, role }, keyId } }
 }
 
 const BEARER = /^Bearer +([^\s]+) *$/i
@@ -117,7 +80,9 @@ export function keyIn({ authorization, 'x-api-key': apiKey }: IncomingHttpHeader
 
 const HOW_TO_GIVE_ONE = 'Send it as `Authorization: Bearer <key>` or `X-API-Key: <key>`.'
 
-function sentenceOf(found: Exclude<Authentication, { kind: 'valid' }>): string {
+type WrongKey = Exclude<Authentication, { kind: 'valid' }>
+
+function sentenceOf(found: WrongKey): string {
   switch (found.kind) {
     case 'unknown':
       return `This API key is not known here. ${HOW_TO_GIVE_ONE}`

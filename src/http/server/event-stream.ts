@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { EventRow, Transition } from '../../store/events.ts'
 import type { EventFilter } from './event-filter.ts'
 import type { EventTail } from './event-tail.ts'
-import { eventId, lastIndex, type Place, type ResetReason, wireEvent } from './wire-event.ts'
+import { eventId, indexAt, lastIndex, type Place, type ResetReason, wireEvent } from './wire-event.ts'
 
 /** A silent connection looks dead to what stands between, and to us. */
 const HEARTBEAT_EVERY_MS = 15_000
@@ -72,9 +72,10 @@ export class EventStream {
 
   async #tellRow(row: EventRow, from: number): Promise<void> {
     let text = ''
-    for (let index = from; index < row.transitions.length && !this.#isEnded; index++) {
-      const transition = row.transitions[index] as Transition
-      if (!this.#parts.filter(transition)) continue
+    for (let position = 0; position < row.transitions.length && !this.#isEnded; position++) {
+      const transition = row.transitions[position] as Transition
+      const index = indexAt(row, position)
+      if (index < from || !this.#parts.filter(transition)) continue
       text += render(transition, { seq: row.seq, index })
       if (text.length < CHUNK_LENGTH) continue
       await this.#write(text)

@@ -11,7 +11,7 @@ import type { SharedTail } from './shared-tail.ts'
 import { placeBehind, resume } from './wire-event.ts'
 
 /** Streams at once. Each holds a connection for as long as it likes. */
-export const STREAMS_MAX = 100
+const STREAMS_MAX = 100
 
 export interface EventStreamsParts {
   readonly context: OperationContext
@@ -83,8 +83,7 @@ export class EventStreams {
 
   /** A key that was revoked opens nothing, and a stream that it opened tells nothing more. */
   async #isWelcome(key: string | null, address: string): Promise<boolean> {
-    const { doorkeeper } = this.#parts
-    return doorkeeper.recall(key) !== null || (await doorkeeper.identify(key, address)).kind === 'identified'
+    return (await this.#parts.doorkeeper.identify(key, address)).kind === 'identified'
   }
 
   #refuseTooMany(): void {

@@ -28,6 +28,11 @@ export class Exchange {
     if (!this.#response.headersSent) this.#response.setHeader('connection', 'close')
   }
 
+  /** Null: nobody has asked for the signal, so nobody waits for long. */
+  get signalInUse(): AbortSignal | null {
+    return this.#controller?.signal ?? null
+  }
+
   giveUp(reason: Error): void {
     this.#controller?.abort(reason)
   }
@@ -66,6 +71,12 @@ export class Exchanges {
   beginClosing(): void {
     this.#isClosing = true
     for (const exchange of this.#open.values()) exchange.closeAfterwards()
+  }
+
+  /** Of those that may wait for long. */
+  get signals(): ReadonlySet<AbortSignal> {
+    const signals = [...this.#open.values()].map(({ signalInUse }) => signalInUse)
+    return new Set(signals.filter((signal) => signal !== null))
   }
 
   /** Tells all that wait that there is no more time. */

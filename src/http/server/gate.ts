@@ -35,7 +35,7 @@ export class Gate {
     this.#rates = rateLimit === false ? null : new TokenBuckets(clock, rateLimit ?? RATE_DEFAULT)
   }
 
-  /** Calls `pass` or answers. What can be said at once is: nearly every request goes through without waiting. */
+  /** Calls `pass` or answers. */
   check(request: FastifyRequest, reply: FastifyReply, pass: () => void): void {
     const { hosts, origins, doorkeeper } = this.#parts
     const { raw } = request
@@ -44,10 +44,7 @@ export class Gate {
     origins.share(raw.headers.origin, reply.raw)
     // A browser asks by OPTIONS, and without a key, whether it may ask.
     if (raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
-    const key = keyIn(raw.headers)
-    const identity = doorkeeper.recall(key)
-    if (identity !== null) return this.#admit(identity, reply, pass)
-    void doorkeeper.identify(key, request.ip).then((found) => {
+    void doorkeeper.identify(keyIn(raw.headers), request.ip).then((found) => {
       if (found.kind === 'identified') this.#admit(found.identity, reply, pass)
       else sendProblem(reply, found.problem, found.headers)
     })

@@ -21,6 +21,8 @@ export class HostGuard {
 
   check(request: IncomingMessage): Problem | null {
     const { host } = request.headers
+    if (countHosts(request.rawHeaders) > 1)
+      return problem('malformed_request', 'Expected one header `Host`, got several.')
     if (host !== undefined && (this.#known.has(host) || this.#isOurs(host, request.socket.localAddress))) return null
     return problem(
       'host_refused',
@@ -40,6 +42,16 @@ export class HostGuard {
 }
 
 const KNOWN_MAX = 100
+
+/** Node shows only the first. What stands between may have gone by another. */
+function countHosts(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
+}
 
 function isLoopbackName(name: string): boolean {
   return name === 'localhost' || isLoopbackAddress(bare(name))

@@ -9,7 +9,6 @@ import { DOOR } from '../../operations/door.ts'
 import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
 import { endpoints } from '../contract/index.ts'
 import { routes } from '../handlers/index.ts'
-import { acceptingAnyType } from './any-type.ts'
 import { Carrier, readOnlyJson } from './carrier.ts'
 import { Connections } from './connections.ts'
 import { Doorkeeper } from './doorkeeper.ts'
@@ -24,6 +23,7 @@ import { openApiDocument } from './openapi.ts'
 import { OriginGuard } from './origin-guard.ts'
 import { mountOwnRoutes } from './own-routes.ts'
 import { PathTable } from './path-table.ts'
+import { readTarget } from './request-target.ts'
 import { type CheckedHttpOptions, type HttpOptions, readHttpOptions } from './server-options.ts'
 import { SharedTail } from './shared-tail.ts'
 
@@ -48,7 +48,7 @@ export async function serveHttp(scheduler: Scheduler, options: HttpOptions = {})
   const door = scheduler[DOOR]
   const isReachable = !(await isLoopbackHost(checked.host))
   if (isReachable && !(await requiresKeys(door.context))) throw refuseOpenHost(checked.host)
-  const server = new ListeningServer(checked.acceptAnyType ? acceptingAnyType(door) : door, checked)
+  const server = new ListeningServer(door, checked)
   await server.listen()
   door.atClose(() => void server.close())
   return server
@@ -60,6 +60,7 @@ class ListeningServer implements HttpServer {
   readonly #exchanges = new Exchanges()
   readonly #metrics: Metrics
   readonly #streams: EventStreams
+  readonly #directs: Door['directs']
   #connections: Connections | null = null
   #port = 0
   #closed: Promise<void> | null = null
@@ -69,10 +70,11 @@ class ListeningServer implements HttpServer {
     const logger = options.logger ?? door.logger
     const version = readVersion()
     const tail = new SharedTail(context.store, logger)
-    const doorkeeper = new Doorkeeper(context)
+    const doorkeeper = new Doorkeeper(context, logger)
     const origins = new OriginGuard(options.allowedOrigins)
     const exchanges = this.#exchanges
     this.#options = options
+    this.#directs = door.directs
     this.#metrics = new Metrics({ context, tail, logger, version })
     this.#streams = new EventStreams({ context, logger, doorkeeper, tail })
     const hosts = new HostGuard([options.host, ...options.allowedHosts])
@@ -82,7 +84,10 @@ class ListeningServer implements HttpServer {
     app.addHook('onRequest', (request, reply, pass) => gate.check(request, reply, pass))
     const paths = new PathTable()
     carrier.mount(app, routes)
-    for (const { endpoint } of routes) paths.add(endpoint.method, endpoint.path)
+    for (const { endpoint } of routes) {
+      paths.add(endpoint.method, endpoint.path)
+      if (endpoint.method === 'GET') paths.add('HEAD', endpoint.path)
+    }
     const document = once(() => JSON.stringify(openApiDocument(endpoints, version)))
     const own = mountOwnRoutes(app, {
       door,
@@ -93,7 +98,7 @@ class ListeningServer implements HttpServer {
       openApi: document,
       isClosing: () => this.#closed !== null,
     })
-    for (const path of own) paths.add('GET', path)
+    for (const [path, methods] of own) for (const method of methods) paths.add(method, path)
     app.setNotFoundHandler((request, reply) => answerNotFound(paths, origins, request, reply))
     this.#app = app
   }
@@ -137,6 +142,7 @@ class ListeningServer implements HttpServer {
 
   #timed(handler: RequestListener): RequestListener {
     return (request, response) => {
+      readTarget(request)
       this.#exchanges.begin(request, response, this.#metrics.time())
       handler(request, response)
     }
@@ -146,8 +152,14 @@ class ListeningServer implements HttpServer {
     this.#exchanges.beginClosing()
     this.#streams.end()
     this.#metrics.close()
+    const exchanges = this.#exchanges
+    const notServed = new PawlError('shutting_down', 'This server is shutting down. Nothing was executed; try again.')
     const noMoreTime = new PawlError('shutting_down', 'This server is shutting down and could not wait any longer.')
-    await this.#connections?.close(this.#options.shutdownTimeoutMs, () => this.#exchanges.giveUp(noMoreTime))
+    await this.#connections?.close(this.#options.shutdownTimeoutMs, {
+      // Who has only a ticket is served sooner elsewhere than by waiting here for the end.
+      letGo: () => this.#directs.dismissWaiting(exchanges.signals, notServed),
+      giveUp: () => exchanges.giveUp(noMoreTime),
+    })
     await this.#app.close()
   }
 }

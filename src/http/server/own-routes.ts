@@ -16,8 +16,19 @@ export interface OwnRoutesParts {
   readonly isClosing: () => boolean
 }
 
-/** The paths that are no endpoints of the contract, because they answer in a way of their own. */
-export function mountOwnRoutes(app: FastifyInstance, parts: OwnRoutesParts): readonly string[] {
+type OwnMethods = readonly (readonly [path: string, methods: readonly string[]])[]
+
+const OWN_METHODS: OwnMethods = [
+  ['/health', ['GET', 'HEAD']],
+  ['/ready', ['GET', 'HEAD']],
+  ['/metrics', ['GET', 'HEAD']],
+  ['/openapi.json', ['GET', 'HEAD']],
+  // Without HEAD: the headers of a stream come with the stream.
+  ['/api/events', ['GET']],
+]
+
+/** The paths that are no endpoints of the contract, because they answer in a way of their own. Answers with what they take. */
+export function mountOwnRoutes(app: FastifyInstance, parts: OwnRoutesParts): OwnMethods {
   const { exchanges, streams, metrics, version, openApi } = parts
   const get = (path: string, answer: (reply: FastifyReply) => Promise<FastifyReply> | FastifyReply) =>
     app.get(path, async (_request, reply) => {
@@ -40,7 +51,7 @@ export function mountOwnRoutes(app: FastifyInstance, parts: OwnRoutesParts): rea
     exchange.isStream = true
     return reply
   })
-  return ['/health', '/ready', '/metrics', '/openapi.json', '/api/events']
+  return OWN_METHODS
 }
 
 async function answerReady(reply: FastifyReply, { door, isClosing }: OwnRoutesParts): Promise<FastifyReply> {

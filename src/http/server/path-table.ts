@@ -8,7 +8,6 @@ export class PathTable {
     const known = this.#paths.find((entry) => entry.pattern.source === pattern.source)
     const { methods } = known ?? { methods: new Set<string>() }
     methods.add(method)
-    if (method === 'GET') methods.add('HEAD')
     if (known === undefined) this.#paths.push({ pattern, methods })
   }
 

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyReply } from 'fastify'
 import type { Answer } from '../perform.ts'
-import type { Problem } from '../problems.ts'
+import { type Problem, problem } from '../problems.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -39,6 +39,18 @@ export function sendProblem(reply: FastifyReply, told: Problem, headers: Headers
 /** 204. */
 export function sendNothing(reply: FastifyReply, headers: Headers): FastifyReply {
   return write(reply, 204, { ...SAFE_HEADERS, ...headers })
+}
+
+/** Who comes through a door that is being closed is told so, not that the store is broken. */
+export function toldWhileClosing(told: Problem): Problem {
+  if (told.code !== 'closed') return told
+  return problem('shutting_down', 'This server is shutting down. Nothing was changed; try again.')
+}
+
+export function answeredWhileClosing(answer: Answer): Answer {
+  if (answer.status !== 503) return answer
+  const told = toldWhileClosing(answer.body as Problem)
+  return told === answer.body ? answer : { status: told.status, body: told, headers: { 'retry-after': '1' } }
 }
 
 export interface SentText {

@@ -16,8 +16,6 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[]
   /** Requests per second and key; false: as many as come. @default 1_000, and false on loopback without keys */
   readonly rateLimit?: number | false
-  /** Accepts Jobs of types that no node has registered yet. @default false */
-  readonly acceptAnyType?: boolean
   /** How long `close` waits for requests that are being answered. @default 30_000 */
   readonly shutdownTimeoutMs?: number
   /** @default the scheduler's */
@@ -31,12 +29,11 @@ export interface CheckedHttpOptions {
   readonly allowedOrigins: ReadonlySet<string>
   /** Null: nobody said. */
   readonly rateLimit: number | false | null
-  readonly acceptAnyType: boolean
   readonly shutdownTimeoutMs: number
   readonly logger: Logger | null
 }
 
-export const PORT_DEFAULT = 4747
+const PORT_DEFAULT = 4747
 const RATE_MAX = 1_000_000
 
 const KNOWN = [
@@ -45,22 +42,19 @@ const KNOWN = [
   'allowedHosts',
   'allowedOrigins',
   'rateLimit',
-  'acceptAnyType',
   'shutdownTimeoutMs',
   'logger',
 ] as const satisfies readonly (keyof HttpOptions)[]
 
 export function readHttpOptions(options: HttpOptions): CheckedHttpOptions {
   refuseUnknownKeys(options, KNOWN, '')
-  const { acceptAnyType = false, logger = null } = options
-  if (typeof acceptAnyType !== 'boolean') throw invalid('acceptAnyType', 'true or false', acceptAnyType)
+  const { logger = null } = options
   return {
     host: readText(options.host ?? '127.0.0.1', 'host'),
     port: readWhole(options.port ?? PORT_DEFAULT, 0, 65_535, 'port'),
     allowedHosts: readList(options.allowedHosts, 'allowedHosts').map(readHost),
     allowedOrigins: new Set(readList(options.allowedOrigins, 'allowedOrigins').map(readOrigin)),
     rateLimit: readRateLimit(options.rateLimit),
-    acceptAnyType,
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
     logger: logger === null ? null : neverThrowing(readLogger(logger)),
   }

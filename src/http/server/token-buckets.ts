@@ -27,12 +27,6 @@ export class TokenBuckets {
     return 0
   }
 
-  /** After how many milliseconds there will be one, without taking it. */
-  peek(name: string): number {
-    const bucket = this.#buckets.has(name) ? this.#fill(name) : null
-    return bucket === null || bucket.tokens >= 1 ? 0 : waitMs(bucket, this.#perSecond)
-  }
-
   #fill(name: string): Bucket {
     const now = this.#clock.now()
     const bucket = this.#buckets.get(name)

@@ -87,6 +87,11 @@ export async function placeBehind(store: Pick<EventStore, 'readEvents'>, seq: nu
   return { seq, index: row?.seq === seq ? lastIndex(row) : 0 }
 }
 
-export function lastIndex({ transitions }: EventRow): number {
-  return Math.max(0, transitions.length - 1)
+export function lastIndex(row: EventRow): number {
+  return row.transitions.length === 0 ? 0 : indexAt(row, row.transitions.length - 1)
+}
+
+/** Which of its commit the transition at this position is. */
+export function indexAt({ indexes }: EventRow, position: number): number {
+  return indexes?.[position] ?? position
 }

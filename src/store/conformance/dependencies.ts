@@ -38,6 +38,15 @@ export function testDependencies({ test, testShared, testTransaction }: Kit): vo
     assert.equal(claimed.hasParents, true)
   })
 
+  test('a Job tells what becomes of it when a parent fails, if it has one', async (stage) => {
+    const [parent] = await stage.enqueue([newJob()])
+    for (const onParentFailure of ['cancel', 'run', 'wait'] as const) {
+      const [child] = await stage.enqueue([newJob({ dependsOn: [parent], onParentFailure })])
+      assert.equal((await stage.job(child)).onParentFailure, onParentFailure)
+    }
+    assert.equal((await stage.job(parent)).onParentFailure, null)
+  })
+
   test('a Job that depends on nobody says so', async (stage) => {
     const job = await stage.start()
     assert.equal(job.hasParents, false)
@@ -218,13 +227,14 @@ export function testDependencies({ test, testShared, testTransaction }: Kit): vo
     const repeated = newJob({ idempotency })
     const child = childOf([repeated])
     const result = await stage.store.enqueueJobs([repeated, child], NOW)
-    assertSame(result, {
-      kind: 'enqueued',
-      items: [
-        { kind: 'existing', jobId: first.claim.jobId, pruned: false },
-        { kind: 'created', jobId: child.jobId },
+    assert.equal(result.kind, 'enqueued')
+    assertSame(
+      result.items.map(({ kind, jobId }) => [kind, jobId]),
+      [
+        ['existing', first.claim.jobId],
+        ['created', child.jobId],
       ],
-    })
+    )
     assertSame(await statesOf(stage, [child.jobId]), ['QUEUED dependencies'])
     await settle(stage, first, 'COMPLETED')
     await startsLater(stage, child.jobId)

@@ -31,6 +31,16 @@ export function testEnqueue({ test, testReopened }: Kit): void {
     assert.ok(Number.isSafeInteger(stored.position))
   })
 
+  test('the answer says where each Job stands', async (stage) => {
+    const jobs = [newJob(), newJob({ priority: 3 }), newJob()]
+    const result = await stage.store.enqueueJobs(jobs, NOW)
+    assert.equal(result.kind, 'enqueued')
+    for (const item of result.items) {
+      assert.equal(item.kind, 'created')
+      assert.equal((await stage.job(item.jobId)).position, item.position)
+    }
+  })
+
   test('a delayed Job is held until its time, which is not later than that instant', async (stage) => {
     const job = newJob({ runAt: NOW + HOUR })
     await stage.enqueue([job])

@@ -65,7 +65,7 @@ export function jobTaking(resources: readonly string[], overrides: Partial<NewJo
 
 /** The Job as it reads right after it was accepted at `now`. Its position is the store's to choose. */
 export function asQueued(job: NewJob, position: number, now = NOW): Job {
-  const { idempotency, runAt, params, onParentFailure: _, ...copied } = job
+  const { idempotency, runAt, params, onParentFailure, ...copied } = job
   return {
     ...copied,
     params: JSON.parse(params),
@@ -79,6 +79,7 @@ export function asQueued(job: NewJob, position: number, now = NOW): Job {
     counts: NO_RETRIES_YET,
     idempotencyKey: idempotency?.key ?? null,
     groupId: null,
+    onParentFailure: job.dependsOn.length === 0 ? null : onParentFailure,
     createdAt: now,
     queuedAt: now,
     runAt: runAt ?? now,

@@ -45,7 +45,7 @@ export function testIdempotencyKeys({ test }: Kit): void {
     const [first, second] = [request(), request()]
     const result = await stage.store.enqueueJobs([first, newJob(), second], NOW)
     assert.equal(result.kind, 'enqueued')
-    assertSame(result.items[0], { kind: 'created', jobId: first.jobId })
+    assertSame([result.items[0]?.kind, result.items[0]?.jobId], ['created', first.jobId])
     assertSame(result.items[2], { kind: 'existing', jobId: first.jobId, pruned: false })
     assert.equal((await stage.queue()).length, 2)
   })

@@ -135,6 +135,21 @@ export function testPrune({ test }: Kit): void {
     assert.equal(await countPrunable(stage, 2), 0)
   })
 
+  test('the events of other Jobs keep their places in a commit of which a Job went', async (stage) => {
+    const jobIds = await stage.enqueue([newJob(), newJob(), newJob()])
+    const [told] = await stage.store.readEvents(0, 1)
+    assert.ok(told)
+    await stage.cancel(jobIds[1] as string)
+    assert.equal(await prune(stage), 1)
+    const [left] = await stage.store.readEvents(told.seq - 1, 1)
+    assert.ok(left)
+    assert.equal(left.seq, told.seq)
+    for (const index of [0, 2]) {
+      const position = left.indexes === undefined ? index : left.indexes.indexOf(index)
+      assertSame(left.transitions[position], told.transitions[index])
+    }
+  })
+
   test('event rows go by age, as many as asked; the newest stays, so that no number is used again', async (stage) => {
     for (const now of [NOW, NOW + 1, NOW + 2, NOW + HOUR]) await stage.enqueue([newJob()], now)
     const rows = await stage.store.readEvents(0, 10)

@@ -252,7 +252,7 @@ export function testSlots({ test, testShared }: Kit): void {
     const { scheduleId } = schedule
     const job = newJob({ scheduleId })
     const result = await stage.store.triggerSchedule(scheduleId, job, NOW + SECOND)
-    assertSame(result, { kind: 'created', jobId: job.jobId })
+    assert.equal(result.kind, 'created')
     const made = await stage.job(job.jobId)
     assertSame([made.scheduleId, made.slotAt, made.status], [scheduleId, null, 'QUEUED'])
     const after = await current(stage, schedule)

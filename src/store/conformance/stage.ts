@@ -27,7 +27,11 @@ export class Stage {
   /** Enqueues Jobs that nothing speaks against. */
   async enqueue<const Jobs extends readonly NewJob[]>(jobs: Jobs, now = NOW): Promise<IdsOf<Jobs>> {
     const result = await this.store.enqueueJobs(jobs, now)
-    assertSame(result, { kind: 'enqueued', items: jobs.map(({ jobId }) => ({ kind: 'created', jobId })) })
+    assert.equal(result.kind, 'enqueued')
+    assertSame(
+      result.items.map(({ kind, jobId }) => [kind, jobId]),
+      jobs.map(({ jobId }) => ['created', jobId]),
+    )
     return jobs.map(({ jobId }) => jobId) as IdsOf<Jobs>
   }
 

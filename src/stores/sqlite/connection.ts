@@ -13,28 +13,39 @@ export class Connection {
   readonly driver: Driver
   readonly handle: DriverHandle
   readonly #statements = new Map<string, DriverStatement>()
+  #rowsChanged = 0
 
   constructor(driver: Driver, handle: DriverHandle) {
     this.driver = driver
     this.handle = handle
   }
 
+  /** How many rows this connection has written so far. The difference tells whether some work wrote any. */
+  get rowsChanged(): number {
+    return this.#rowsChanged
+  }
+
   /** Runs a statement for its effect. Returns how many rows it changed. */
   run(sql: string, ...values: SqlValue[]): number {
     passFaultPoint('store:statement')
-    return Number(this.#prepare(sql).run(...values).changes)
+    const changes = Number(this.#prepare(sql).run(...values).changes)
+    this.#rowsChanged += changes
+    return changes
   }
 
   /** Inserts one row and returns its rowid. */
   insert(sql: string, ...values: SqlValue[]): number {
     passFaultPoint('store:statement')
+    this.#rowsChanged++
     return Number(this.#prepare(sql).run(...values).lastInsertRowid)
   }
 
   /** Runs a statement that writes at most one row and returns it. */
   runReturning<Row extends SqlRow>(sql: string, ...values: SqlValue[]): Row | undefined {
     passFaultPoint('store:statement')
-    return this.#prepare(sql).get(...values) as Row | undefined
+    const row = this.#prepare(sql).get(...values) as Row | undefined
+    if (row !== undefined) this.#rowsChanged++
+    return row
   }
 
   get<Row extends SqlRow>(sql: string, ...values: SqlValue[]): Row | undefined {

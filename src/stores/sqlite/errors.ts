@@ -79,18 +79,26 @@ const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   [SQLITE.FULL]: ['storage_full', 'could not be written: the disk is full. Nothing was stored'],
   [SQLITE.CANTOPEN]: [
     'database_unavailable',
-    'cannot be opened. Check that the folder exists and is writable for this user',
+    'cannot be opened. Check that this user may read and write it, and that its folder exists and is writable',
   ],
   [SQLITE.NOTADB]: ['database_not_ours', 'is not a SQLite database. It was left untouched'],
   [SQLITE.BUSY]: ['store_busy', 'stayed locked by another process for too long'],
   [SQLITE.LOCKED]: ['store_busy', 'stayed locked by another connection for too long'],
 }
 
-/** An error of the SQLite library as an error of Pawl with a code; anything else is returned as it is. */
+/** An error of the SQLite library or of the file system as an error of Pawl with a code; anything else as it is. */
 export function translateError(error: unknown, path: string): unknown {
   if (error instanceof PawlError) return error
-  const words = WORDS[primaryCode(error) ?? -1]
+  const words = WORDS[primaryCode(error) ?? -1] ?? wordsOfFileSystem(error)
   if (words === undefined) return error
   const [code, sentence] = words
   return new PawlError(code, `The database ${path} ${sentence}.`, { cause: error, details: { path } })
+}
+
+function wordsOfFileSystem(error: unknown): readonly [ErrorCode, string] | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code, syscall } = error as NodeJS.ErrnoException
+  if (code === undefined || syscall === undefined) return undefined
+  if (code === 'ENOSPC') return WORDS[SQLITE.FULL]
+  return ['database_unavailable', `could not be read or written (${code}). Check that this user may do so`]
 }

@@ -23,6 +23,7 @@ const GROUP_MAX = 512
 /** How long a write waits for other processes before it gives up. */
 const BUSY_PATIENCE_MS = 60_000
 const BUSY_PAUSE_MAX_MS = 20
+const TRIES_AT_ONCE = 50
 const CLOSING_PATIENCE_MS = 2_000
 
 /**
@@ -75,19 +76,21 @@ export class GroupCommitter {
 
   async #flush(): Promise<void> {
     let busySince: number | null = null
+    let tries = 0
     while (this.#pending.length > 0) {
       const group = this.#pending.slice(0, this.#alone > 0 ? 1 : GROUP_MAX)
       const result = this.#tryCommit(group)
       if (result === 'busy') {
         busySince ??= performance.now()
         if (performance.now() - busySince < this.#patienceMs) {
-          await pause(1 + Math.random() * BUSY_PAUSE_MAX_MS)
+          await pauseBefore(++tries)
           continue
         }
         this.#take(group)
         for (const write of group) write.reject(busyError(this.#path))
       }
       busySince = null
+      tries = 0
       // Lets timers and I/O in between two commits, and lets the answered callers add to the next group.
       if (this.#pending.length > 0) await new Promise<void>((resolve) => setImmediate(resolve))
     }
@@ -160,6 +163,12 @@ function busyError(path: string): PawlError {
   )
 }
 
-function pause(delayMs: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, delayMs))
+/**
+ * Others hold the lock for the time of a commit, which is less than the shortest timer: so the first tries follow in the next
+ * turns of the event loop, while other work goes on. Whoever has waited longer must expect that it takes longer.
+ */
+function pauseBefore(tries: number): Promise<void> {
+  if (tries <= TRIES_AT_ONCE) return new Promise((resolve) => setImmediate(resolve))
+  const longestMs = Math.min(BUSY_PAUSE_MAX_MS, tries - TRIES_AT_ONCE)
+  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * longestMs))
 }

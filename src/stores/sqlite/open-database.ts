@@ -1,16 +1,16 @@
-import { existsSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { PawlError } from '../../domain/errors.ts'
 import { Connection } from './connection.ts'
 import type { Driver } from './driver.ts'
 import { isBusy, isNotDatabase, translateError } from './errors.ts'
 import { migrate, refuseForeignDatabase, refuseOtherPrograms } from './migrations/index.ts'
-import { createPrivateFile } from './private-file.ts'
+import { createPrivateFile, makeEmptyFilePrivate } from './private-file.ts'
 
 export type Durability = 'power' | 'process'
 
-/** Blocks the event loop while it waits, so it is short; longer waits are asynchronous. */
-const BUSY_TIMEOUT_MS = 2
+/** SQLite would block the event loop while it waits for a lock. We wait ourselves, while other work goes on. */
+const BUSY_TIMEOUT_MS = 0
 
 const OPEN_PATIENCE_MS = 30_000
 
@@ -20,7 +20,7 @@ export const MEMORY = ':memory:'
 export async function openDatabase(driver: Driver, path: string, durability: Durability): Promise<Connection> {
   if (path === MEMORY) return prepare(new Connection(driver, driver.open(path)), path, durability)
   const absolute = resolve(path)
-  createDatabaseFile(absolute)
+  if (createDatabaseFile(absolute) === 'exists') makeEmptyFilePrivate(absolute)
   peekForForeignDatabase(driver, absolute)
   const patience = performance.now() + OPEN_PATIENCE_MS
   for (;;) {
@@ -40,8 +40,9 @@ export async function openDatabase(driver: Driver, path: string, durability: Dur
 export async function openForReading(driver: Driver, path: string): Promise<Connection> {
   const patience = performance.now() + OPEN_PATIENCE_MS
   for (;;) {
-    const connection = new Connection(driver, driver.open(path))
+    let connection: Connection | undefined
     try {
+      connection = new Connection(driver, driver.open(path))
       connection.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`)
       connection.exec('pragma query_only = on')
       connection.exec('pragma trusted_schema = off')
@@ -51,7 +52,7 @@ export async function openForReading(driver: Driver, path: string): Promise<Conn
       connection.get('pragma schema_version')
       return connection
     } catch (error) {
-      connection.close()
+      connection?.close()
       if (!isBusy(error) || performance.now() > patience) throw translateError(error, path)
       await new Promise((wake) => setTimeout(wake, 5 + Math.random() * 20))
     }
@@ -64,15 +65,16 @@ export async function openForReading(driver: Driver, path: string): Promise<Conn
  */
 function peekForForeignDatabase(driver: Driver, path: string): void {
   if (statSync(path).size === 0) return
-  const handle = driver.peek(path)
-  if (handle === null) return
-  const connection = new Connection(driver, handle)
+  let connection: Connection | null = null
   try {
+    const handle = driver.peek(path)
+    if (handle === null) return
+    connection = new Connection(driver, handle)
     refuseOtherPrograms(connection, path)
   } catch (error) {
-    if (error instanceof PawlError || isNotDatabase(error)) throw translateError(error, path)
+    if (connection === null || error instanceof PawlError || isNotDatabase(error)) throw translateError(error, path)
   } finally {
-    connection.close()
+    connection?.close()
   }
 }
 
@@ -91,22 +93,41 @@ export function refuseUnusablePath(path: string): void {
       { details: { path } },
     )
   }
-  if (existsSync(path) && statSync(path).isDirectory()) {
-    throw new PawlError(
-      'database_unavailable',
-      `Expected ${path} to be a file, but it is a folder. Name a file in it.`,
-      {
-        details: { path },
-      },
-    )
+  const about = describeObstacle(path)
+  if (about === null) return
+  throw new PawlError('database_unavailable', `Expected ${path} to be a file, but it is ${about}.`, {
+    details: { path },
+  })
+}
+
+/** What is at a path at which a file could not be. Null: a file, or nothing. */
+function describeObstacle(path: string): string | null {
+  const found = lookAt(path, statSync)
+  if (found?.isDirectory()) return 'a folder. Name a file in it'
+  if (found !== null) return found.isFile() ? null : 'a device, a pipe or a socket. Name another one'
+  // SQLite would follow the link and make a file there that everybody may read.
+  return isTaken(path) ? 'a link to a file that does not exist. Name that file itself, or remove the link' : null
+}
+
+/** Whether there is anything of this name, also a link that leads nowhere. */
+export function isTaken(path: string): boolean {
+  return lookAt(path, lstatSync) !== null
+}
+
+/** Null also for a path at which nothing can be: making the file says what is wrong with it. */
+function lookAt(path: string, look: (path: string) => Stats): Stats | null {
+  try {
+    return look(path)
+  } catch {
+    return null
   }
 }
 
 /** Makes the file, private, unless it is there; or says why it cannot be made. */
-export function createDatabaseFile(path: string): void {
+export function createDatabaseFile(path: string): 'created' | 'exists' {
   refuseUnusablePath(path)
   try {
-    createPrivateFile(path)
+    return createPrivateFile(path)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     throw new PawlError(

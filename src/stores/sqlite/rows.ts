@@ -1,3 +1,4 @@
+import type { OnParentFailure } from '../../domain/dependency.ts'
 import { type CancelMode, decideHold, type Job, type JobStatus } from '../../domain/job.ts'
 import type { JsonValue } from '../../domain/json.ts'
 import type { Artifact, FailureReason, Run, RunStatus } from '../../domain/run.ts'
@@ -73,6 +74,7 @@ export function statusOf(row: JobRow): JobStatus {
 export function toJob(row: JobRow, connection: Connection, interned: Interned, now: number): Job {
   const status = statusOf(row)
   const parents = row.parents === 0 ? [] : findParents(connection, row)
+  const named = parents.filter(({ of_group }) => of_group === 0)
   const facts = {
     runAt: row.run_at,
     awaitsPredecessor: row.awaits_predecessor === 1,
@@ -101,7 +103,8 @@ export function toJob(row: JobRow, connection: Connection, interned: Interned, n
     scheduleId: row.schedule_id,
     slotAt: row.slot_at,
     groupId: row.group_id,
-    dependsOn: parents.filter(({ of_group }) => of_group === 0).map(({ parent_id }) => parent_id),
+    dependsOn: named.map(({ parent_id }) => parent_id),
+    onParentFailure: (named[0]?.on_failure as OnParentFailure | undefined) ?? null,
     webhookUrl: row.webhook_url,
     createdAt: row.created_at,
     queuedAt: row.created_at,

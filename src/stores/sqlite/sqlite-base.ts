@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { PawlError } from '../../domain/errors.ts'
 import type { StoreSignal } from '../../store/events.ts'
 import type { Liveness } from '../../store/nodes.ts'
@@ -7,7 +7,7 @@ import { ChangeWatcher } from './change-watcher.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translateError } from './errors.ts'
 import { GroupCommitter } from './group-committer.ts'
-import { createDatabaseFile, openForReading } from './open-database.ts'
+import { createDatabaseFile, isTaken, openForReading } from './open-database.ts'
 import type { Interned, Transaction } from './transaction.ts'
 
 export interface SqliteStoreParts {
@@ -145,22 +145,18 @@ export abstract class SqliteBase {
     return reading
   }
 
+  /** One file with all that is in the database. The output of commands and child processes, in `logDirectory`, is not in it. */
   backup(path: string): Promise<void> {
     return this.#awaited(this.#backUp(path))
   }
 
   async #backUp(path: string): Promise<void> {
     this.#refuseClosed()
-    if (existsSync(path)) {
-      throw new PawlError(
-        'invalid_option',
-        `Expected the backup's path to be a new file, but ${path} exists already.`,
-        {
-          details: { path },
-        },
-      )
+    // A link counts also when it leads nowhere: the copy, which holds secrets, would be made wherever it points.
+    if (isTaken(path) || createDatabaseFile(path) === 'exists') {
+      const message = `Expected the backup's path to be a new file, but ${path} exists already.`
+      throw new PawlError('invalid_option', message, { details: { path } })
     }
-    createDatabaseFile(path)
     try {
       await this.#writeBackup(path)
     } catch (error) {

@@ -89,7 +89,7 @@ export function readSchemaState(connection: Connection, path: string): SchemaSta
   if (owner === 'empty') return NO_SCHEMA
   refuseMissingList(connection, path)
   const applied = new Set(connection.all<AppliedRow>(SELECT_APPLIED).map(({ version }) => version))
-  const version = Math.max(0, ...applied)
+  const version = Math.max(versionOf(connection), ...applied)
   if (version > LATEST) return { kind: 'newer', version, latest: LATEST, pending: [] }
   refuseUnknownMigrations(connection, path)
   const pending = MIGRATIONS.filter((migration) => !applied.has(migration.version)).map(({ name }) => name)
@@ -109,16 +109,11 @@ function refuseMissingList(connection: Connection, path: string): void {
 
 function refuseUnknownMigrations(connection: Connection, path: string): void {
   refuseMissingList(connection, path)
+  const version = versionOf(connection)
+  if (version > LATEST) throw tooNew(path, version)
   for (const applied of connection.all<AppliedRow>(SELECT_APPLIED)) {
     const known = MIGRATIONS.find((migration) => migration.version === applied.version)
-    if (known === undefined) {
-      throw new PawlError(
-        'database_too_new',
-        `${path} has schema version ${applied.version} (${applied.name}), but this Pawl knows versions up to ` +
-          `${LATEST}. It was left untouched; use the newer Pawl that made it.`,
-        { details: { path, version: applied.version } },
-      )
-    }
+    if (known === undefined) throw tooNew(path, applied.version, applied.name)
     if (checksumOf(known) !== applied.checksum) {
       throw new PawlError(
         'database_migration_changed',
@@ -128,6 +123,15 @@ function refuseUnknownMigrations(connection: Connection, path: string): void {
       )
     }
   }
+}
+
+function tooNew(path: string, version: number, name: string | null = null): PawlError {
+  return new PawlError(
+    'database_too_new',
+    `${path} has schema version ${version}${name === null ? '' : ` (${name})`}, but this Pawl knows versions up to ` +
+      `${LATEST}. It was left untouched; use the newer Pawl that made it.`,
+    { details: { path, version } },
+  )
 }
 
 /** Applies what is missing, all or nothing, under the write lock: any number of processes may do so at once. */
@@ -147,11 +151,24 @@ export function migrate(connection: Connection, path: string, now: number): void
     connection.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${LATEST}`)
     connection.exec('commit')
   } catch (error) {
-    connection.exec('rollback')
+    rollBack(connection)
     throw error
   }
 }
 
+/** After some failures SQLite has rolled back already. What failed first is what counts. */
+function rollBack(connection: Connection): void {
+  try {
+    connection.exec('rollback')
+  } catch {
+    // Nothing is open any more.
+  }
+}
+
 function isUpToDate(connection: Connection): boolean {
-  return connection.get<{ user_version: number }>('pragma user_version')?.user_version === LATEST
+  return versionOf(connection) === LATEST
+}
+
+function versionOf(connection: Connection): number {
+  return connection.get<{ user_version: number }>('pragma user_version')?.user_version ?? 0
 }

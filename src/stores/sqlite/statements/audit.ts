@@ -3,22 +3,15 @@ import type { Page } from '../../../store/jobs.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
-// Counts the rows that this connection has changed since it was opened. Several works share a transaction, so only the
-// difference tells what one of them did.
-const COUNT_CHANGES = 'select total_changes() as changes'
-
 /** Does the work, and leaves the note if it changed anything. */
 export function withNote<T>(transaction: Transaction, note: AuditNote, work: (transaction: Transaction) => T): T {
   const { connection } = transaction
-  const changes = countChanges(connection)
+  // Several works share a transaction, so only the difference tells what one of them did.
+  const { rowsChanged } = connection
   const transitions = transaction.transitions.length
   const result = work(transaction)
-  if (countChanges(connection) !== changes) insertNote(connection, note, findMade(transaction, note, transitions))
+  if (connection.rowsChanged !== rowsChanged) insertNote(connection, note, findMade(transaction, note, transitions))
   return result
-}
-
-function countChanges(connection: Connection): number {
-  return connection.get<{ changes: number }>(COUNT_CHANGES)?.changes ?? 0
 }
 
 const EXISTS_GROUP = 'select 1 as found from pawl_groups where group_id = ?'

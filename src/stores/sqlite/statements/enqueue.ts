@@ -2,6 +2,7 @@ import { parentFailedReason } from '../../../domain/dependency.ts'
 import { assert, PawlError } from '../../../domain/errors.ts'
 import type { NewGroup } from '../../../store/groups.ts'
 import type { EnqueueConflict, EnqueuedItem, EnqueueResult, NewJob } from '../../../store/jobs.ts'
+import type { FollowUpResult } from '../../../store/runs.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut, NOBODY } from './cascades.ts'
 import { insertDependencies, type Parent, weighParents } from './dependencies.ts'
@@ -43,14 +44,11 @@ export function enqueueMembers(
 }
 
 /** One Job that may be dropped: a follow-up whose key is taken. */
-export function enqueueOrDrop(
-  transaction: Transaction,
-  job: NewJob,
-  now: number,
-): EnqueuedItem | { kind: 'dropped'; jobId: string } {
+export function enqueueOrDrop(transaction: Transaction, job: NewJob, now: number): FollowUpResult {
   const result = enqueueJobs(transaction, [job], now)
   if (result.kind === 'refused') return { kind: 'dropped', jobId: job.jobId }
-  return result.items[0] as EnqueuedItem
+  const item = result.items[0] as EnqueuedItem
+  return item.kind === 'created' ? { kind: 'created', jobId: item.jobId } : item
 }
 
 function hasKey(job: NewJob): boolean {
@@ -203,7 +201,7 @@ function insertJob(
     at: now,
   })
   if (doomedBy !== null) cancelAtOnce(transaction, job.jobId, doomedBy, now)
-  return { kind: 'created', jobId: job.jobId }
+  return { kind: 'created', jobId: job.jobId, position }
 }
 
 const NO_PARENTS: readonly Parent[] = []

@@ -66,12 +66,20 @@ interface StoredEvents extends SqlRow {
 }
 
 export function readEvents(connection: Connection, interned: Interned, afterSeq: number, limit: number): EventRow[] {
-  return connection.all<StoredEvents>(SELECT_EVENTS, afterSeq, limit).map((row) => ({
-    seq: row.seq,
-    transitions: (JSON.parse(row.transitions) as StoredGroup[]).flatMap((group) =>
-      restore(connection, interned, group),
-    ),
-  }))
+  return connection.all<StoredEvents>(SELECT_EVENTS, afterSeq, limit).map(({ seq, transitions }) => {
+    const groups = JSON.parse(transitions) as StoredGroup[]
+    return withoutPruned(
+      seq,
+      groups.flatMap((group) => restore(connection, interned, group)),
+    )
+  })
+}
+
+/** A Job that was pruned since has no events any more either. Those of the others keep their places. */
+function withoutPruned(seq: number, all: readonly (Transition | null)[]): EventRow {
+  const transitions = all.filter((transition) => transition !== null)
+  if (transitions.length === all.length) return { seq, transitions }
+  return { seq, transitions, indexes: all.flatMap((transition, index) => (transition === null ? [] : index)) }
 }
 
 const SELECT_JOB_OF_EVENT = `
@@ -89,12 +97,12 @@ interface EventJobRow extends SqlRow {
   run_id: string | null
 }
 
-/** A Job that was pruned since has no events any more either. */
-function restore(connection: Connection, interned: Interned, group: StoredGroup): Transition[] {
+/** Null: its Job was pruned. */
+function restore(connection: Connection, interned: Interned, group: StoredGroup): (Transition | null)[] {
   const [kind, at, outcome, reason, seqs, progress, message] = group
-  return seqs.flatMap((seq) => {
+  return seqs.map((seq) => {
     const row = connection.get<EventJobRow>(SELECT_JOB_OF_EVENT, seq)
-    if (row === undefined) return []
+    if (row === undefined) return null
     const transition: Transition = {
       kind,
       jobId: row.job_id,

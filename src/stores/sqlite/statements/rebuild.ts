@@ -1,5 +1,6 @@
 import type { Derived } from '../../../store/checks.ts'
 import type { SqlRow } from '../connection.ts'
+import { IN_QUEUE } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { IS_WRONG_TAG } from './checks/counts.ts'
 import { HAS_BUSY_PREDECESSOR, IS_FORGOTTEN, UNMET_EDGES } from './checks/dependencies.ts'
@@ -66,6 +67,22 @@ set (priority, position, created_at, lane_id, run_at) =
   ready = 0
 where priority = ? and position = ? and created_at = ? and seq = ?`
 
+// 1 row: it was too many, because its Job stands at its own place already, runs, or has ended.
+const DELETE_SURPLUS = `
+delete from pawl_queue
+where priority = ? and position = ? and created_at = ? and seq = ?
+  and exists (
+    select 1
+    from pawl_jobs j
+    where j.seq = pawl_queue.seq
+      and (j.priority, j.position, j.created_at) is not (pawl_queue.priority, pawl_queue.position, pawl_queue.created_at)
+      and (
+        j.cancelled_at is not null
+        or exists (select 1 from pawl_runs r where r.seq = j.seq)
+        or exists (select 1 from pawl_queue q where ${IN_QUEUE})
+      )
+  )`
+
 const SELECT_WRONGLY_HELD = `
 select q.priority, q.position, q.created_at, q.seq, ${UNMET_EDGES} as unmet, ${HAS_BUSY_PREDECESSOR} as awaits
 from pawl_queue q
@@ -88,7 +105,10 @@ interface QueueRow extends SqlRow {
 function rebuildQueue(transaction: Transaction): number {
   const { connection } = transaction
   const misplaced = connection.all<QueueRow>(SELECT_MISPLACED_ROWS)
-  for (const row of misplaced) connection.run(PUT_IN_PLACE, row.priority, row.position, row.created_at, row.seq)
+  for (const { priority, position, created_at, seq } of misplaced) {
+    if (connection.run(DELETE_SURPLUS, priority, position, created_at, seq) > 0) continue
+    connection.run(PUT_IN_PLACE, priority, position, created_at, seq)
+  }
   const held = connection.all<QueueRow & { unmet: number; awaits: number }>(SELECT_WRONGLY_HELD)
   for (const row of held) {
     connection.run(HOLD_RIGHTLY, row.unmet, row.awaits, row.priority, row.position, row.created_at, row.seq)

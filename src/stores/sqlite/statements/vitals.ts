@@ -44,10 +44,13 @@ function readLatestInstants(connection: Connection): StoreVitals['latestInstants
   return rows.flatMap(({ what, at }) => (at === null ? [] : [{ what, at }]))
 }
 
+// Whoever looks for damage must not fail because of it.
+const TIMEOUT = "case when json_valid(p.body) then p.body ->> '$.timeoutMs' end"
+
 // As many rows as bodies execute right now.
 const SELECT_BODIES = `
-select 'job' as kind, j.job_id as id, l.type, l.resources, n.node_id, r.started_at, p.body ->> '$.timeoutMs' as timeout_ms,
-  r.status is not null as is_ended
+select 'job' as kind, j.job_id as id, l.type, l.resources, n.node_id, r.started_at,
+  ${TIMEOUT} as timeout_ms, r.status is not null as is_ended
 from pawl_occupancies o
 cross join pawl_runs r on r.seq = o.seq
 cross join pawl_jobs j on j.seq = o.seq
@@ -55,7 +58,7 @@ cross join pawl_lanes l on l.lane_id = o.lane_id
 cross join pawl_policies p on p.policy_id = j.policy_id
 cross join pawl_nodes n on n.node_seq = o.node_seq
 union all
-select 'direct', s.reservation_id, l.type, l.resources, n.node_id, s.started_at, p.body ->> '$.timeoutMs', s.status <> 'RUNNING'
+select 'direct', s.reservation_id, l.type, l.resources, n.node_id, s.started_at, ${TIMEOUT}, s.status <> 'RUNNING'
 from pawl_direct_occupancies d
 cross join pawl_reservations s on s.reservation_seq = d.reservation_seq
 cross join pawl_lanes l on l.lane_id = d.lane_id

@@ -24,7 +24,18 @@ from pawl_direct_occupancies d
 cross join pawl_reservations s on s.reservation_seq = d.reservation_seq
 where d.lane_id <> s.lane_id`
 
+// As many rows as limits: somebody made each of them. Pawl itself stores none below 1.
+const SELECT_EMPTY_LIMITS = `
+select name as id
+from pawl_limits
+where max < 1`
+
 const probes = checkOf('I11', '', [
+  {
+    sql: SELECT_EMPTY_LIMITS,
+    message: 'Limits leave no permit at all, so that nothing that needs one ever starts.',
+    advice: 'Set these limits to 1 or more with `pawl limits set`, or remove them.',
+  },
   {
     sql: SELECT_OVERFULL_NODES,
     severity: 'warning',
@@ -107,16 +118,20 @@ from pawl_direct_occupancies d
 cross join pawl_reservations s on s.reservation_seq = d.reservation_seq
 where d.node_seq is not s.node_seq`
 
-export const homes = checkOf('I15', 'Nothing is RUNNING without a node.', [
-  {
-    sql: SELECT_BODIES_OF_THE_GONE,
-    message: 'Bodies are recorded on nodes that have left, so nobody will end them.',
-    advice: 'Use --fix: it has their nodes looked at again, and recovery ends what is left of them.',
-    remedy: 'nodes',
-  },
-  {
-    sql: SELECT_BODIES_ELSEWHERE,
-    message: 'Bodies are recorded on another node than the one that claimed them.',
-    advice: 'Restore a backup if the file was changed by hand; else report this as a bug of Pawl.',
-  },
-])
+export const homes = checkOf(
+  'I15',
+  'Nothing is RUNNING on a node that has left, or on another than the one that claimed it.',
+  [
+    {
+      sql: SELECT_BODIES_OF_THE_GONE,
+      message: 'Bodies are recorded on nodes that have left, so nobody will end them.',
+      advice: 'Use --fix: it has their nodes looked at again, and recovery ends what is left of them.',
+      remedy: 'nodes',
+    },
+    {
+      sql: SELECT_BODIES_ELSEWHERE,
+      message: 'Bodies are recorded on another node than the one that claimed them.',
+      advice: 'Restore a backup if the file was changed by hand; else report this as a bug of Pawl.',
+    },
+  ],
+)

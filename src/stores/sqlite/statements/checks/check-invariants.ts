@@ -10,6 +10,7 @@ import { groups } from './groups.ts'
 import { integrity } from './integrity.ts'
 import { jobs, places, snapshots } from './jobs.ts'
 import { apiKeys, keys } from './keys.ts'
+import { policies } from './policies.ts'
 import { findingOf, type InvariantCheck, type Steps } from './probe.ts'
 import { causes, runs } from './runs.ts'
 import { schedules } from './schedules.ts'
@@ -35,6 +36,7 @@ const CHECKS: readonly InvariantCheck[] = [
   integrity,
   statistics,
   tags,
+  policies,
   apiKeys,
 ]
 

@@ -43,6 +43,12 @@ from (select reservation_seq from pawl_reservations where reservation_seq > ? or
 
 export const RESERVATIONS: Walk = { next: SELECT_NEXT_RESERVATIONS, start: FIRST_NUMBER }
 
+const SELECT_NEXT_POLICIES = `
+select max(policy_id) as policy_id
+from (select policy_id from pawl_policies where policy_id > ? order by policy_id limit 5000)`
+
+export const POLICIES: Walk = { next: SELECT_NEXT_POLICIES, start: FIRST_NUMBER }
+
 // Few at a time: each may have many members.
 const SELECT_NEXT_GROUPS = `
 select max(group_id) as group_id
