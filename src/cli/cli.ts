@@ -1,5 +1,5 @@
 import type { Client } from '../client/index.ts'
-import type { Clock } from '../platform/clock.ts'
+import { type Clock, delay } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import { usageError } from './cli-error.ts'
 import { findConfigFile, type LoadedConfig, loadConfigFile } from './config.ts'
@@ -23,6 +23,9 @@ export interface GlobalOptions {
 }
 
 const COLUMNS_DEFAULT = 80
+
+/** How long an interrupted command may take to let go of its store. */
+const CLOSE_WITHIN_MS = 500
 
 /** What a command has to do with: the terminal, the target, the configuration. One for each process. */
 export class Cli {
@@ -169,7 +172,9 @@ export class Cli {
     try {
       return await use(session.client)
     } finally {
-      await session.close()
+      const closing = session.close()
+      // A database that is locked by somebody else must not keep a person who wants to leave.
+      await (this.interrupted.aborted ? Promise.race([closing, delay(this.clock, CLOSE_WITHIN_MS)]) : closing)
     }
   }
 

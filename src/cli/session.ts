@@ -43,7 +43,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     return { client: clientOver(endingWith(transport, signal)), target, close: async () => {} }
   }
   const { transport, close } = await openStoreOf(options, target)
-  return { client: clientOver(endingWith(transport, signal)), target, close }
+  return { client: clientOver(endingWith(leaving(transport), signal)), target, close }
 }
 
 async function openStoreOf(
@@ -149,6 +149,21 @@ function unanswered(server: string): CliError {
     `${server} has not answered within ${ANSWER_WITHIN_MS / 1_000} s. Check that it is a Pawl server, and that it is not overloaded. What was asked for may have been done.`,
     { code: 'server_unreachable' },
   )
+}
+
+/** A store does not know of signals while it waits for the lock of another process. A direct execution does, and tidies up. */
+function leaving(transport: Transport): Transport {
+  const send: Transport['send'] = (request) => {
+    const { route, signal } = request
+    const sent = transport.send(request)
+    if (signal === undefined || route === 'POST /api/direct/{type}') return sent
+    return new Promise((resolve, reject) => {
+      const leave = (): void => reject(signal.reason as Error)
+      signal.addEventListener('abort', leave, { once: true })
+      sent.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+    })
+  }
+  return { ...transport, send }
 }
 
 /** Every request ends when the signal fires, unless it has a signal of its own. */

@@ -26,7 +26,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   library: { imports: ['operations', 'engine', 'store', 'domain', 'platform'] },
   http: { imports: ['operations', 'platform', 'domain'], types: ['library', 'engine', 'store', 'client'] },
   client: { imports: ['platform'], types: ['http', 'domain'] },
-  cli: { imports: ['client', 'http', 'library', 'operations', 'stores/sqlite', 'platform', 'domain'], types: ['store'] },
+  cli: {
+    imports: ['client', 'http', 'library', 'operations', 'stores/sqlite', 'platform', 'domain'],
+    types: ['store'],
+  },
   testing: { imports: ['library', 'engine', 'store', 'stores/sqlite', 'domain', 'platform'] },
 }
 

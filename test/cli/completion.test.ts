@@ -48,6 +48,13 @@ printf '%s\\n' "\${COMPREPLY[@]-}"`
 
   test('completes values where there are only a few', () => {
     expect(offers('pawl', 'completion', 'z')).toEqual(['zsh'])
+    expect(offers('pawl', 'jobs', 'list', '--status', 'Q')).toEqual(['QUEUED'])
+    expect(offers('pawl', 'keys', 'create', '--role', '')).toEqual(['viewer', 'operator', 'admin'])
+    expect(offers('pawl', 'jobs', 'move', '--to', '')).toEqual(['front', 'back'])
+    expect(offers('pawl', 'schedules', 'create', '--missed', '')).toEqual(['one', 'all', 'none'])
+    expect(offers('pawl', 'schedules', 'create', '--overlap', 'q')).toEqual(['queue-one'])
+    expect(offers('pawl', 'enqueue', '--on-parent-failure', '')).toEqual(['cancel', 'run', 'wait'])
+    expect(offers('pawl', 'groups', 'create', '--mode', '')).toEqual(['parallel', 'sequential'])
   })
 
   test('leaves other values to the names of files', () => {

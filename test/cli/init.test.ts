@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { Workspace } from '../docs/workspace.ts'
@@ -89,6 +89,15 @@ test('it never overwrites, but by force', async () => {
   const other = await pawl(['init', '--js', '--force'], folder)
   expect(other).toMatchObject({ exit: 1, stdout: '' })
   expect(other.stderr).toContain('There is a configuration already: pawl.config.ts.')
+})
+
+test('where a file has the name of the folder it says so, and leaves nothing behind', async () => {
+  const { folder } = newFolder()
+  writeFileSync(join(folder, 'jobs'), 'a list of jobs')
+  const { exit, stderr } = await pawl(['init'], folder)
+  expect(exit).toBe(1)
+  expect(stderr).toBe('error: jobs is a file, but jobs/hello.ts needs a folder of that name. Move it away first.')
+  expect(existsSync(join(folder, 'pawl.config.ts'))).toBe(false)
 })
 
 test('where Pawl is not installed it says so', async () => {

@@ -1,5 +1,5 @@
 // What the command line must refuse, or say, before it does any harm.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -149,7 +149,7 @@ describe.each(TARGETS)('on a %s', (kind) => {
     const id = await enqueue(on, 'story', '--name', 'a long name for a short story')
     await on.scheduler.start()
     await expect.poll(async () => (await on.scheduler.getJob(id)).status).toBe('FINISHED')
-    const { stdout } = await on.pawlWith({ columns: 80 }, 'jobs', 'list')
+    const { stdout } = await on.pawlWith({ columns: 80 }, 'jobs', 'list', '--no-color')
     expect(stdout).toMatch(new RegExp(`\n${id}  COMPLETED +story `))
   })
 })
@@ -174,10 +174,10 @@ test('a number for a param that must be a text is refused with the way to write 
 test('types shows what only the configuration here defines, and writes it nowhere', async () => {
   const on = await openTarget('store')
   await on.scheduler.close()
-  writeInto(on.folder, 'pawl.config.mjs', `export default { jobs: [{ type: 'new', run: () => null }] }`)
   const index = JSON.stringify(new URL('../../src/index.ts', import.meta.url).href)
-  writeFileSync(
-    join(on.folder, 'pawl.config.ts'),
+  writeInto(
+    on.folder,
+    'pawl.config.ts',
     `import { defineConfig, defineJob } from ${index}\nexport default defineConfig({ jobs: [defineJob({ type: 'draft', run: () => null })] })`,
   )
   const before = readFileSync(join(on.folder, 'pawl.db'))

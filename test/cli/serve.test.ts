@@ -73,7 +73,7 @@ test('paused it accepts and does not execute, until the API starts it; a stop by
   const { body } = await call(server.url, 'POST', '/api/jobs', { type: 'quick', params: null })
   const jobId = body['job_id']
   const why = await call(server.url, 'GET', `/api/jobs/${String(jobId)}/why`)
-  expect(why.body['state']).toBe('QUEUED')
+  expect(why.body).toMatchObject({ state: 'QUEUED', reasons: [{ code: 'nodes_stopped' }] })
   await call(server.url, 'POST', '/api/scheduler/start')
   expect(await settles(server.url, jobId)).toBe('COMPLETED')
 

@@ -41,7 +41,11 @@ async function openCountedStage() {
       return params
     },
   })
-  const stage = await openTestScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, jobs: [work], concurrency: 5 })
+  const stage = await openTestScheduler({
+    store: { ...sqlite(':memory:'), open: async () => store },
+    jobs: [work],
+    concurrency: 5,
+  })
   return { stage, store, work, gate, count }
 }
 

@@ -47,7 +47,11 @@ test('settled() of a chain that settled elsewhere and was pruned is refused, not
   await using stage = await openTestScheduler({ store: sqlite(path), jobs: [note] })
   await stage.runUntilIdle()
   await stage.advance('1s')
-  expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({ jobsRemoved: 1, reservationsRemoved: 0, auditRemoved: 0 })
+  expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
+    jobsRemoved: 1,
+    reservationsRemoved: 0,
+    auditRemoved: 0,
+  })
 
   await vi.waitFor(() => {
     clock.set(clock.now() + 5000)

@@ -259,7 +259,10 @@ describe('changing the priority', () => {
 describe('normalising', () => {
   test('numbers a priority 100, 200, 300 … again and keeps the order', async () => {
     const store = await sqlite(':memory:').open()
-    await using scheduler = await openScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, jobs: [note] })
+    await using scheduler = await openScheduler({
+      store: { ...sqlite(':memory:'), open: async () => store },
+      jobs: [note],
+    })
     for (const name of ['a', 'b', 'c']) await add(scheduler, name)
     const d = await add(scheduler, 'd')
     await scheduler.move(d, { to: 'front' })

@@ -211,7 +211,10 @@ describe('events', () => {
   test('that are read later still tell of the Job they were about, also after it was pruned', async () => {
     const store = await sqlite(':memory:').open()
     const quick = defineJob({ type: 'quick', run: () => null })
-    await using stage = await openTestScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, jobs: [quick] })
+    await using stage = await openTestScheduler({
+      store: { ...sqlite(':memory:'), open: async () => store },
+      jobs: [quick],
+    })
     const first = await stage.scheduler.enqueue(quick, null)
     await stage.runUntilIdle()
     await stage.advance('1m')

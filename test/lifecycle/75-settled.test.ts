@@ -81,7 +81,11 @@ describe('settled', () => {
     const handle = await stage.scheduler.enqueue(note, null)
     await handle.settled()
     await stage.advance('1s')
-    expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({ jobsRemoved: 1, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
+      jobsRemoved: 1,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
 
     const answer = Promise.race([refusalOf(handle.settled()), stage.advance('1m').then(() => 'still waiting')])
     expect(await answer).toMatchObject({ code: 'job_not_found' })

@@ -63,7 +63,11 @@ describe('prune', () => {
     await stage.advance('30m')
     const oldRun = await scheduler.findRunOfJob(old.jobId)
 
-    expect(await scheduler.prune({ olderThanMs: 45 * 60_000 })).toEqual({ jobsRemoved: 5, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await scheduler.prune({ olderThanMs: 45 * 60_000 })).toEqual({
+      jobsRemoved: 5,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
 
     expect(await refusalOf(old.get())).toMatchObject({ code: 'job_not_found' })
     expect(await refusalOf(oldChain.get())).toMatchObject({ code: 'job_not_found' })
@@ -74,7 +78,11 @@ describe('prune', () => {
     expect(handle.prepare('select count(*) as n from pawl_runs').get()).toEqual({ n: 1 })
     expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
     handle.close()
-    expect(await scheduler.prune({ olderThanMs: 45 * 60_000 })).toEqual({ jobsRemoved: 0, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await scheduler.prune({ olderThanMs: 45 * 60_000 })).toEqual({
+      jobsRemoved: 0,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
   })
 
   test('never removes a live chain, however old: waiting, executing, or between two attempts', async () => {
@@ -93,7 +101,11 @@ describe('prune', () => {
       await scheduler.enqueue(rare, null),
     ]
     await stage.advance('1h')
-    expect(await scheduler.prune({ olderThanMs: 0 })).toEqual({ jobsRemoved: 0, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await scheduler.prune({ olderThanMs: 0 })).toEqual({
+      jobsRemoved: 0,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
     for (const handle of live) await handle.get()
     gate.open()
   })
@@ -105,10 +117,18 @@ describe('prune', () => {
     const handle = await stage.scheduler.enqueue(stubborn, null)
     await stage.advance('1m')
     expect(await handle.settled()).toMatchObject({ reason: 'timeout' })
-    expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({ jobsRemoved: 0, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
+      jobsRemoved: 0,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
     gate.open()
     await stage.advance('1s')
-    expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({ jobsRemoved: 1, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
+      jobsRemoved: 1,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
   })
 
   test('goes through pages: thousands of old chains around live ones', async () => {
@@ -125,13 +145,20 @@ describe('prune', () => {
     }))
     await stage.scheduler.enqueueMany(items)
     await stage.advance('1h')
-    expect(await stage.scheduler.prune({ olderThanMs: 60_000 })).toEqual({ jobsRemoved: 1497, reservationsRemoved: 0, auditRemoved: 0 })
+    expect(await stage.scheduler.prune({ olderThanMs: 60_000 })).toEqual({
+      jobsRemoved: 1497,
+      reservationsRemoved: 0,
+      auditRemoved: 0,
+    })
     expect((await stage.scheduler.listJobs()).items).toHaveLength(3)
   })
 
   test('keeps idempotency keys: the same request is answered with the first Job, which is gone', async () => {
     const store = await sqlite(':memory:').open()
-    await using stage = await openTestScheduler({ store: { ...sqlite(':memory:'), open: async () => store }, jobs: [note] })
+    await using stage = await openTestScheduler({
+      store: { ...sqlite(':memory:'), open: async () => store },
+      jobs: [note],
+    })
     const { scheduler } = stage
     const first = await scheduler.enqueue(note, { a: 1 }, { idempotencyKey: 'k' })
     await first.settled()

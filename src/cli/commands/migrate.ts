@@ -14,7 +14,7 @@ export function register(program: Command, cli: Cli): void {
       `${examples([
         ['pawl migrate --dry-run', 'what would be done'],
         ['pawl migrate --store sqlite:pawl.db', 'do it'],
-      ])}\n\nOnly on a store. Every command that opens a store migrates it too; this one does nothing else.`,
+      ])}\n\nOnly on a store. Every command that changes something migrates it too; this one does nothing else.`,
     )
     .action((options: { dryRun?: boolean }) => migrate(cli, options.dryRun === true))
 }

@@ -1,5 +1,6 @@
 import { serveHttp } from '../../http/index.ts'
 import type { ServerConfig } from '../../library/config.ts'
+import { DOOR } from '../../library/door.ts'
 import type { Cli } from '../cli.ts'
 import { safeJson } from '../output/escape.ts'
 import { given } from '../read-options.ts'
@@ -27,7 +28,9 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   let server: Awaited<ReturnType<typeof serveHttp>> | null = null
   try {
     server = await serveHttp(scheduler, httpOptions(cli, flags, port, config?.server ?? {}, options))
-    if (flags.paused !== true && !cli.interrupted.aborted) await startNode(cli, scheduler)
+    // Paused, it is a node all the same: whoever asks why a job does not run hears that it is stopped.
+    if (flags.paused === true) await scheduler[DOOR].node.join()
+    else if (!cli.interrupted.aborted) await startNode(cli, scheduler)
     announce(cli, opened, server.url, scheduler.isStarted)
     await untilInterrupted(cli)
   } finally {

@@ -109,8 +109,6 @@ function refuseMissingList(connection: Connection, path: string): void {
 
 function refuseUnknownMigrations(connection: Connection, path: string): void {
   refuseMissingList(connection, path)
-  const version = versionOf(connection)
-  if (version > LATEST) throw tooNew(path, version)
   for (const applied of connection.all<AppliedRow>(SELECT_APPLIED)) {
     const known = MIGRATIONS.find((migration) => migration.version === applied.version)
     if (known === undefined) throw tooNew(path, applied.version, applied.name)
@@ -123,6 +121,8 @@ function refuseUnknownMigrations(connection: Connection, path: string): void {
       )
     }
   }
+  const version = versionOf(connection)
+  if (version > LATEST) throw tooNew(path, version)
 }
 
 function tooNew(path: string, version: number, name: string | null = null): PawlError {
