@@ -50,9 +50,9 @@ export interface RetryCounts {
 
 export const NO_RETRIES_YET: RetryCounts = { errorRetries: 0, crashRetries: 0, shutdownRetries: 0 }
 
-export const DEFAULT_MAX_RETRIES = 3
-export const DEFAULT_MAX_CRASH_RETRIES = 3
-export const DEFAULT_BACKOFF: Backoff = { kind: 'exponential', baseMs: 10_000, factor: 2, maxMs: 3_600_000, jitter: 0 }
+const DEFAULT_MAX_RETRIES = 3
+const DEFAULT_MAX_CRASH_RETRIES = 3
+const DEFAULT_BACKOFF: Backoff = { kind: 'exponential', baseMs: 10_000, factor: 2, maxMs: 3_600_000, jitter: 0 }
 
 export const DEFAULT_RETRY: RetryPolicy = {
   maxRetries: DEFAULT_MAX_RETRIES,
