@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { openScheduler } from '../../src/library/open-scheduler.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
-import { logger, newDatabasePath, openReceiver, openStage, readLog, write } from './stage.ts'
+import { logger, newDatabasePath, openReceiver, openStage, readLog, until, write } from './stage.ts'
 
 test('a failing receiver is tried again after 5, 15 and 45 seconds, then no more', async () => {
   const times: number[] = []
@@ -111,13 +111,14 @@ test("a job's own url that leads to a private address is refused when it is call
   await using trusting = await openScheduler({ store, clock, webhooks, jobs: [write], logger })
   const webhookUrl = receiver.url.replace('127.0.0.1', 'localhost')
   const job = await trusting.enqueue(write, null, { webhookUrl })
-  await stage.advance('1d')
+  const refused = { status: 'FAILED', lastError: expect.stringContaining('not a public address') }
+  // Commits of another connection are noticed in real time, so one leap of the virtual clock may come too early.
+  await until(async () => {
+    await stage.advance('1h')
+    const { items } = await stage.scheduler.webhooks.deliveries({ jobId: job.jobId })
+    expect(items).toMatchObject([refused, refused])
+  })
   expect(receiver.received).toEqual([])
-  const { items } = await stage.scheduler.webhooks.deliveries({ jobId: job.jobId })
-  expect(items).toMatchObject([
-    { lastError: expect.stringContaining('not a public address') },
-    { lastError: expect.stringContaining('not a public address') },
-  ])
 })
 
 test('an ended delivery can be replayed: the same id and text, and all attempts again', async () => {
