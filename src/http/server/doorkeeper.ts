@@ -28,8 +28,9 @@ const ANYBODY: Identification = {
 }
 
 /**
- * Says who asks. As soon as the store has a key, everybody needs one. The store is asked each time: a key that was made or
- * revoked, by whichever process, counts from the next request on. That is one read by an index, some microseconds.
+ * Says who asks. As soon as the store has a key, everybody needs one. Nothing is remembered: a key that was made or revoked,
+ * by whichever process, counts from the next request on. Only requests that are read in the same turn of the event loop
+ * share the question whether a key is needed at all.
  */
 export class Doorkeeper {
   readonly #context: OperationContext
@@ -37,6 +38,8 @@ export class Doorkeeper {
   readonly #wrongKeys: TokenBuckets
   /** Once true it stays: a store that asked for keys never opens to everybody again. */
   #needsKey = false
+  /** What the store said in this turn of the event loop. */
+  #asked: Promise<boolean> | null = null
 
   constructor(context: OperationContext, logger: Logger) {
     this.#context = context
@@ -46,7 +49,7 @@ export class Doorkeeper {
 
   async identify(key: string | null, address: string): Promise<Identification> {
     try {
-      this.#needsKey ||= await requiresKeys(this.#context)
+      this.#needsKey ||= await this.#askOnceInThisTurn()
       if (!this.#needsKey) return ANYBODY
       if (key === null) return refuse(problem('unauthenticated', `Expected an API key. ${HOW_TO_GIVE_ONE}`))
       const found = await authenticate(this.#context, key)
@@ -57,6 +60,16 @@ export class Doorkeeper {
         this.#logger.error({ error }, 'Nobody can be let in: the store does not answer')
       return { kind: 'refused', problem: told, headers: {} }
     }
+  }
+
+  #askOnceInThisTurn(): Promise<boolean> {
+    if (this.#asked === null) {
+      this.#asked = requiresKeys(this.#context)
+      setImmediate(() => {
+        this.#asked = null
+      })
+    }
+    return this.#asked
   }
 
   /** Only who comes with a wrong key is slowed down: a right one is never kept out by a neighbour who guesses. */

@@ -24,6 +24,9 @@ const GROUP_MAX = 512
 const BUSY_PATIENCE_MS = 60_000
 const BUSY_PAUSE_MAX_MS = 20
 const TRIES_AT_ONCE = 50
+/** Who was kept waiting within this time shares the database with a process that writes as busily. */
+const CONTENDED_FOR_MS = 100
+const GIVE_WAY_MS = 1
 const CLOSING_PATIENCE_MS = 2_000
 
 /**
@@ -39,6 +42,8 @@ export class GroupCommitter {
   /** How many of the first pending writes must not share a commit, because one of them broke their group. */
   #alone = 0
   #flushing = false
+  /** When the lock was last found with somebody else. */
+  #lastBusyAt = Number.NEGATIVE_INFINITY
   #patienceMs = BUSY_PATIENCE_MS
   #idleWaiters: (() => void)[] = []
 
@@ -81,8 +86,9 @@ export class GroupCommitter {
       const group = this.#pending.slice(0, this.#alone > 0 ? 1 : GROUP_MAX)
       const result = this.#tryCommit(group)
       if (result === 'busy') {
-        busySince ??= performance.now()
-        if (performance.now() - busySince < this.#patienceMs) {
+        this.#lastBusyAt = performance.now()
+        busySince ??= this.#lastBusyAt
+        if (this.#lastBusyAt - busySince < this.#patienceMs) {
           await pauseBefore(++tries)
           continue
         }
@@ -91,11 +97,19 @@ export class GroupCommitter {
       }
       busySince = null
       tries = 0
-      // Lets timers and I/O in between two commits, and lets the answered callers add to the next group.
-      if (this.#pending.length > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+      await this.#pauseAfter()
     }
     this.#flushing = false
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
+  }
+
+  /**
+   * Lets timers and I/O in between two commits, and lets the answered callers add to the next group. SQLite knows no
+   * queue for its lock: of two busy processes the one that has it gets it again. So it gives way for a moment.
+   */
+  #pauseAfter(): Promise<void> {
+    if (performance.now() - this.#lastBusyAt < CONTENDED_FOR_MS) return delay(GIVE_WAY_MS)
+    return this.#pending.length > 0 ? nextTurn() : Promise.resolve()
   }
 
   /** Commits the group and answers it. `busy`: nothing happened, the lock is somebody else's. */
@@ -168,7 +182,15 @@ function busyError(path: string): PawlError {
  * turns of the event loop, while other work goes on. Whoever has waited longer must expect that it takes longer.
  */
 function pauseBefore(tries: number): Promise<void> {
-  if (tries <= TRIES_AT_ONCE) return new Promise((resolve) => setImmediate(resolve))
+  if (tries <= TRIES_AT_ONCE) return nextTurn()
   const longestMs = Math.min(BUSY_PAUSE_MAX_MS, tries - TRIES_AT_ONCE)
-  return new Promise((resolve) => setTimeout(resolve, 1 + Math.random() * longestMs))
+  return delay(1 + Math.random() * longestMs)
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
