@@ -16,6 +16,7 @@ import { tryNext } from './try-next.mjs'
 const { values } = parseArgs({ options: { port: { type: 'string' }, folder: { type: 'string' } } })
 const port = values.port ?? process.env.PORT ?? '4747'
 const folder = resolve(values.folder ?? fileURLToPath(new URL('../.pawl-demo', import.meta.url)))
+const apiKey = process.env.PAWL_API_KEY || undefined
 const config = fileURLToPath(new URL('./pawl.config.mjs', import.meta.url))
 
 mkdirSync(folder, { recursive: true })
@@ -35,7 +36,7 @@ const stdout = listening(io.stdout, (text) => {
   if (url !== undefined) becomeReady(url)
 })
 
-const store = `sqlite:${relative(process.cwd(), join(folder, 'pawl.db'))}`
+const store = `sqlite:${shown(join(folder, 'pawl.db'))}`
 const ended = runCli(['serve', '--config', config, '--store', store, '--port', port], { ...io, stdout, stderr })
 const url = await Promise.race([ready, ended.then(() => null)])
 if (url === null) {
@@ -45,10 +46,14 @@ if (url === null) {
 } else {
   try {
     const receiver = await startReceiver(tellMessage)
-    console.log(tryNext(url, await seed(createClient({ server: url }), receiver)))
+    const client = createClient({ server: url, apiKey })
+    console.log(tryNext({ url, needsKey: apiKey !== undefined }, await seed(client, receiver)))
     console.log('What the webhook receives:')
   } catch (error) {
     console.error(`The demo could not be set up: ${error.message}`)
+    if (error.status === 401 || error.status === 403) {
+      console.error(`Give an admin key of this demo as PAWL_API_KEY, or begin anew: remove the folder ${shown(folder)}`)
+    }
   }
 }
 process.exit(await ended)
@@ -62,6 +67,10 @@ function endWithShell() {
     // After a Ctrl-C, which reaches all of us, this would be the second signal.
     if (!io.interrupted.aborted) process.kill(process.pid, 'SIGTERM')
   }, 200)
+}
+
+function shown(path) {
+  return relative(process.cwd(), path)
 }
 
 function tellMessage({ job, event }) {

@@ -11,7 +11,7 @@ const upload = defineJob({
   },
 })
 
-test('an upload is tried four times, after 10, 20 and 40 seconds', async () => {
+await test('an upload is tried four times, after 10, 20 and 40 seconds', async () => {
   const { scheduler, advance, clock, close } = await openTestScheduler({ jobs: [upload] })
   const startedAt = clock.now()
   const job = await scheduler.enqueue(upload, null)

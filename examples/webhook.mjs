@@ -12,7 +12,12 @@ let secret = ''
 let messages = 0
 const mails = new Map()
 
-const receiver = createServer(async (request, response) => {
+const receiver = createServer((request, response) => {
+  // Anything but a 2xx means: send it again.
+  receive(request, response).catch(() => response.writeHead(500).end())
+})
+
+async function receive(request, response) {
   const body = await text(request)
   if (!isSigned(request.headers, body)) return response.writeHead(401).end()
   messages++
@@ -20,7 +25,7 @@ const receiver = createServer(async (request, response) => {
   // In a real receiver this is a row with a unique key, written together with what the message makes it do.
   mails.set(request.headers['webhook-id'], `${event}: ${job.job_type} returned ${result}`)
   response.writeHead(204).end()
-})
+}
 
 function isSigned(headers, body) {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures = '' } = headers

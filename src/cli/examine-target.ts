@@ -14,8 +14,7 @@ export interface Examined {
 
 /** Looks at a store, and repairs it if that was asked for. One with an older schema is not even opened: that would migrate it. */
 export async function examineTarget(cli: Cli, target: StoreTarget, isFixing: boolean): Promise<Examined> {
-  await refuseMissing(target)
-  const state = await target.source.inspect()
+  const state = refuseMissing(target, await target.source.inspect())
   if (state.kind === 'older') return { examination: { ok: false, checks: [outdated(state)] }, repairs: [] }
   const scheduler = await openScheduler({ store: target.source, logger: cli.logger })
   try {
@@ -37,7 +36,7 @@ function outdated({ version, latest, pending }: StoreState): Check {
       {
         severity: 'fault',
         message: `The schema has version ${version}, but this Pawl works with version ${latest}. Nothing else was looked at.`,
-        advice: 'Make a copy of the file, run `pawl migrate`, and ask again.',
+        advice: 'Make a backup, run `pawl migrate`, and ask again.',
         rows: pending,
         count: pending.length,
         remedy: null,

@@ -42,8 +42,9 @@ const SECTIONS: readonly (readonly [heading: string, files: readonly CommandFile
 
 const ABOUT = `A durable job scheduler.
 
-Commands work on a store (a SQLite file) or on a server (\`pawl serve\`). Which one is decided in this order:
---server or --store, then PAWL_SERVER or PAWL_STORE, then \`store\` of pawl.config.ts, then pawl.db in this folder.`
+Commands work on a store (a SQLite file or a PostgreSQL database) or on a server (\`pawl serve\`). Which one is decided in
+this order: --server or --store, then PAWL_SERVER or PAWL_STORE, then \`store\` of pawl.config.ts, then pawl.db in this
+folder.`
 
 const EXIT_CODES = `
 Exit codes: 0 done, 1 failed, 2 wrong usage or value, 4 not found, 5 not possible in its present state.`
@@ -92,7 +93,10 @@ export function createProgram(cli: Cli): Command {
 
 function globalOptions(): Option[] {
   return [
-    new Option('--store <url>', 'the store to work on: sqlite:pawl.db, or the path of a file'),
+    new Option(
+      '--store <url>',
+      'the store to work on: sqlite:pawl.db, the path of a file, or postgres://host/database',
+    ),
     new Option('--server <url>', 'the server to work on, such as http://127.0.0.1:4747'),
     new Option('--key <key>', 'the API key for the server (better: PAWL_API_KEY)'),
     new Option('--config <file>', 'the configuration (default: pawl.config.ts, .mts, .mjs or .js in this folder)'),

@@ -2,7 +2,7 @@ import type { Client } from '../client/index.ts'
 import type { Transport } from '../client/transport.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
-import type { StoreSource } from '../store/store.ts'
+import type { StoreSource, StoreState } from '../store/store.ts'
 import { CliError, usageError } from './cli-error.ts'
 import type { LoadedConfig } from './config.ts'
 import type { OpenedStore } from './open-store.ts'
@@ -50,15 +50,15 @@ async function openStoreOf(
   { access, config, user, logger }: SessionOptions,
   target: StoreTarget,
 ): Promise<OpenedStore> {
-  const { kind } = await target.source.inspect()
-  if (access === 'read') await refuseUnreadable(target)
-  if (access === 'change') await refuseMissing(target)
+  const state = await target.source.inspect()
+  if (access === 'read') refuseOutdated(target, refuseMissing(target, state))
+  if (access === 'change') refuseMissing(target, state)
   const { openStore } = await import('./open-store.ts')
   const { sqlite } = await import('../stores/sqlite/index.ts')
   const loaded = access === 'read' || access === 'ask' ? null : await config()
   const open = (source: StoreSource) => openStore({ source, config: loaded, user, logger })
   if (access === 'ask' || access === 'local') return open(sqlite(':memory:'))
-  if (access === 'create' && kind === 'missing') return rehearsed(open, target.source, sqlite(':memory:'))
+  if (access === 'create' && state.kind === 'missing') return rehearsed(open, target.source, sqlite(':memory:'))
   return open(target.source)
 }
 
@@ -95,19 +95,21 @@ async function rehearsed(
 }
 
 /** What only reads or changes what is there must not leave an empty database behind. */
-export async function refuseMissing(target: StoreTarget): Promise<void> {
-  const { kind } = await target.source.inspect()
-  if (kind !== 'missing') return
+export function refuseMissing(target: StoreTarget, state: StoreState): StoreState {
+  if (state.kind !== 'missing') return state
   throw new CliError(
-    `There is no database yet: ${target.description}. Name another with --store, or make this one with \`pawl migrate\`, \`pawl serve\` or \`pawl enqueue\`.`,
+    `There is no ${whatIsMissing(state)} yet: ${target.description}. Name another with --store, or make this one with \`pawl migrate\`, \`pawl serve\` or \`pawl enqueue\`.`,
     { code: 'database_missing' },
   )
 }
 
+/** On a server the database is there, but Pawl may have nothing in it. */
+export function whatIsMissing({ description }: StoreState): string {
+  return description.startsWith('postgres ') ? 'schema of Pawl' : 'database'
+}
+
 /** Nor may it migrate one: processes of the older Pawl may still work on it, and there is no way back. */
-export async function refuseUnreadable(target: StoreTarget, advice = ''): Promise<void> {
-  await refuseMissing(target)
-  const { kind, version, latest } = await target.source.inspect()
+export function refuseOutdated(target: StoreTarget, { kind, version, latest }: StoreState, advice = ''): void {
   if (kind !== 'older') return
   throw new CliError(
     `${capitalised(target.description)} has schema version ${version}, this Pawl works with ${latest}: run \`pawl migrate\`.${advice}`,

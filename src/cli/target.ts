@@ -1,4 +1,5 @@
 import { isAbsolute, relative, resolve } from 'node:path'
+import { PawlError } from '../domain/errors.ts'
 import type { StoreSource } from '../store/store.ts'
 import { usageError } from './cli-error.ts'
 import type { LoadedConfig } from './config.ts'
@@ -96,8 +97,11 @@ function readKey(key: string | undefined): string | undefined {
   throw usageError('Expected --key or PAWL_API_KEY to be a key as `pawl keys create` shows it, without spaces.')
 }
 
-/** `sqlite:pawl.db`, `sqlite:/var/lib/pawl.db` or just a path, relative to the folder. */
+const POSTGRES = /^postgres(ql)?:/i
+
+/** `postgres://…`, `sqlite:pawl.db`, `sqlite:/var/lib/pawl.db` or just a path, relative to the folder. */
 async function openableStore(address: string, folder: string, cwd: string, from: string): Promise<StoreTarget> {
+  if (POSTGRES.test(address)) return postgresTarget(address, from)
   const path = pathOf(address, from)
   const { sqlite } = await import('../stores/sqlite/index.ts')
   if (path === ':memory:') return { kind: 'store', source: sqlite(path), description: 'the store sqlite::memory:' }
@@ -107,20 +111,25 @@ async function openableStore(address: string, folder: string, cwd: string, from:
   return { kind: 'store', source: sqlite(absolute), description: `the store sqlite:${shown}` }
 }
 
+async function postgresTarget(url: string, from: string): Promise<StoreTarget> {
+  const { describeDatabase, postgres, schemaOf } = await import('../stores/postgres/index.ts')
+  try {
+    return { kind: 'store', source: postgres(url), description: `the store ${describeDatabase(url, schemaOf(url))}` }
+  } catch (error) {
+    if (!(error instanceof PawlError)) throw error
+    throw usageError(`${from} is not right. ${error.message}`)
+  }
+}
+
 function pathOf(address: string, from: string): string {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]+):(.*)$/is.exec(address) ?? []
   if (scheme === undefined || /^:memory:$/.test(address)) return notEmpty(address, from)
   switch (scheme.toLowerCase()) {
     case 'sqlite':
       return notEmpty(withoutSlashes(rest, from), from)
-    case 'postgres':
-    case 'postgresql':
-      throw usageError(
-        `${from} names a PostgreSQL database, but this version of Pawl has no PostgreSQL store yet. Use sqlite:<file>.`,
-      )
     default:
       throw usageError(
-        `Expected ${from} to be a store such as sqlite:pawl.db or the path of a file, got one of the unknown kind '${scheme}:'.`,
+        `Expected ${from} to be a store such as sqlite:pawl.db, postgres://host/database or the path of a file, got one of the unknown kind '${scheme}:'.`,
       )
   }
 }

@@ -1,7 +1,14 @@
-/** Gathers what is added in one turn of the event loop and hands it over as one list; each gets its own answer. */
+/** Lists that are written at once. While so many are under way, what is added is gathered for the next. */
+const UNDER_WAY_MAX = 4
+
+/**
+ * Gathers what is added in one turn of the event loop and hands it over as one list; each gets its own answer. Lists may
+ * overtake each other.
+ */
 export class Batcher<Item, Answer> {
   readonly #write: (items: readonly Item[]) => Promise<readonly Answer[]>
   #pending: { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = []
+  #isFlushSet = false
   #underWay = 0
   #drainWaiters: (() => void)[] = []
 
@@ -12,20 +19,27 @@ export class Batcher<Item, Answer> {
   add(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject })
-      if (this.#pending.length === 1) {
-        this.#underWay++
-        setImmediate(() => void this.#flush())
-      }
+      this.#setFlush()
     })
   }
 
   async drained(): Promise<void> {
-    if (this.#underWay > 0) await new Promise<void>((resolve) => this.#drainWaiters.push(resolve))
+    if (this.#pending.length > 0 || this.#underWay > 0) {
+      await new Promise<void>((resolve) => this.#drainWaiters.push(resolve))
+    }
+  }
+
+  #setFlush(): void {
+    if (this.#isFlushSet || this.#underWay === UNDER_WAY_MAX) return
+    this.#isFlushSet = true
+    setImmediate(() => void this.#flush())
   }
 
   async #flush(): Promise<void> {
     const batch = this.#pending
     this.#pending = []
+    this.#isFlushSet = false
+    this.#underWay++
     try {
       const answers = await this.#write(batch.map(({ item }) => item))
       batch.forEach(({ resolve }, index) => resolve(answers[index] as Answer))
@@ -33,6 +47,7 @@ export class Batcher<Item, Answer> {
       for (const { reject } of batch) reject(error)
     }
     this.#underWay--
-    if (this.#underWay === 0) for (const resolve of this.#drainWaiters.splice(0)) resolve()
+    if (this.#pending.length > 0) this.#setFlush()
+    else if (this.#underWay === 0) for (const resolve of this.#drainWaiters.splice(0)) resolve()
   }
 }

@@ -86,6 +86,7 @@ export class DirectExecutions {
   /** At all that wait. */
   readonly #allLook: SoonestTimer
   #renewTimer: Timer | null = null
+  #isRenewFailing = false
   #closedBy: Error | null = null
 
   constructor(parts: DirectExecutionParts) {
@@ -238,9 +239,12 @@ export class DirectExecutions {
     const ids = waiting.map(({ reservationId }) => reservationId)
     try {
       const renewed = new Set(await this.#call(() => store.renewTickets(ids, clock.now())))
+      this.#isRenewFailing = false
       this.#look(ids.filter((id) => !renewed.has(id)))
     } catch (error) {
-      logger.warn({ error, tickets: ids.length }, 'Tickets could not be renewed; trying again before they expire')
+      const message = 'Tickets could not be renewed; trying again before they expire'
+      if (!this.#isRenewFailing) logger.warn({ error, tickets: ids.length }, message)
+      this.#isRenewFailing = true
     }
   }
 

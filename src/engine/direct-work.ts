@@ -5,9 +5,10 @@ import type { NewJob } from '../store/jobs.ts'
 import type { ClaimedTicket, ReservationStore } from '../store/reservations.ts'
 import type { ChildIdentity } from '../store/runs.ts'
 import type { Finisher } from './finisher.ts'
+import { insist } from './insist.ts'
 import type { BodyEnd, BodyIdentity, Parents } from './isolation/body.ts'
 import { Reporter } from './reporter.ts'
-import { NO_PARENTS, type Work, type WorkEnd, type WorkResult } from './work.ts'
+import { CHILD_COMPLAINT, NO_PARENTS, type Work, type WorkEnd, type WorkResult } from './work.ts'
 
 export interface DirectWorkParts {
   readonly store: Pick<ReservationStore, 'recordDirectChild'>
@@ -22,6 +23,7 @@ export class DirectWork implements Work {
   readonly kind = 'direct'
   readonly identity: BodyIdentity
   readonly keepsOutput = false
+  readonly isReporting = false
   readonly #ticket: ClaimedTicket
   readonly #parts: DirectWorkParts
 
@@ -50,7 +52,8 @@ export class DirectWork implements Work {
   }
 
   recordChild(child: ChildIdentity): Promise<'recorded' | 'late'> {
-    return this.#parts.store.recordDirectChild(this.#ticket.claim, child)
+    const { store, clock, logger } = this.#parts
+    return insist(clock, logger, CHILD_COMPLAINT, () => store.recordDirectChild(this.#ticket.claim, child))
   }
 
   finish({ outcome, body, followUps }: WorkEnd): Promise<WorkResult> {

@@ -6,6 +6,7 @@ import { passFaultPoint } from '../store/fault-points.ts'
 import type { ClaimedTicket } from '../store/reservations.ts'
 import type { Claimed, ClaimedJob, RunStore } from '../store/runs.ts'
 import type { ConcurrencyPolicy } from './concurrency-policy.ts'
+import type { Standing } from './node-life.ts'
 
 export interface DispatcherParts {
   readonly store: Pick<RunStore, 'claimJobs' | 'nextDueAt'>
@@ -16,6 +17,8 @@ export interface DispatcherParts {
   readonly concurrency: number
   readonly types: readonly string[]
   readonly policy: ConcurrencyPolicy
+  /** How sure others can be that this node lives. One that is not sound claims nothing. */
+  readonly standing: () => Standing
   readonly execute: (job: ClaimedJob) => void
   readonly executeDirect: (ticket: ClaimedTicket) => void
 }
@@ -23,7 +26,7 @@ export interface DispatcherParts {
 /** Wakes that get lost, and a computer that slept, must not stop the queue: so often it is looked at in any case. */
 const LOOK_AT_LEAST_EVERY_MS = 5_000
 
-/** After a failed claim, wait this long before the next. */
+/** After a failed claim, and while this node may not claim, wait this long before the next. */
 const RETRY_CLAIM_MS = 500
 
 /** Fills the free places of this node with waiting tickets, then from the head of the queue, whenever there is reason to look. */
@@ -34,6 +37,8 @@ export class Dispatcher {
   #isClaiming = false
   #isWoken = false
   #isRunning = false
+  #isFailing = false
+  #hasLeft = false
   #dueTimer: Timer | null = null
   #floorTimer: Timer | null = null
   #freed: string[] = []
@@ -61,14 +66,26 @@ export class Dispatcher {
   async stop(): Promise<void> {
     this.#isRunning = false
     this.#cancelTimers()
+    await this.answered()
+  }
+
+  /** Resolves when the claim that is under way now, if one is, has been answered, and what it claimed is known here. */
+  async answered(): Promise<void> {
     if (this.#isClaiming) await new Promise<void>((resolve) => this.#quietWaiters.push(resolve))
+  }
+
+  /** Nobody waits for the claim any more that may still be under way: what it takes is left to others. */
+  leave(): void {
+    this.#hasLeft = true
   }
 
   /** There may be something to start. */
   wake(): void {
     if (!this.#isRunning) return
     if (this.#isClaiming) this.#isWoken = true
-    else if (this.#bodies < this.#parts.concurrency) void this.#claim()
+    else if (this.#bodies >= this.#parts.concurrency) return
+    else if (this.#parts.standing() === 'sound') void this.#claim()
+    else this.#setTimers(RETRY_CLAIM_MS)
   }
 
   /** A body has ended, and its place is free. */
@@ -83,7 +100,8 @@ export class Dispatcher {
 
   /**
    * Bodies that end together free their places together. Their finishes are handed to the store at the end of this turn,
-   * just before this: the claim follows them there, finds their permits released, and one commit serves both.
+   * just before this: where writes follow each other, the claim finds their permits released, and one commit serves both.
+   * Where they do not, it may miss them, and the commit of the finishes wakes us again.
    */
   #takeFreedPlaces(): void {
     for (const type of this.#freed.splice(0)) {
@@ -99,17 +117,17 @@ export class Dispatcher {
     let nextLookMs: number | null = null
     try {
       const limit = this.#parts.concurrency - this.#bodies
-      const { tickets, jobs } = await this.#claimUpTo(limit)
-      const claimed = tickets.length + jobs.length
-      if (claimed > 0) passFaultPoint('dispatcher:claimed')
-      for (const ticket of tickets) this.#start(ticket.type, () => this.#parts.executeDirect(ticket))
-      for (const job of jobs) this.#start(job.type, () => this.#parts.execute(job))
+      const claimed = this.#startAll(await this.#claimUpTo(limit))
       // Fewer than asked for: nothing else is ready, until somebody wakes us or a delayed Job becomes due.
-      if (claimed < limit) nextLookMs = await this.#untilNextDueMs()
+      if (claimed < limit && !this.#isWoken) nextLookMs = await this.#untilNextDueMs()
       // Something became due meanwhile. There is nothing to wait for, and a virtual clock may not move.
       if (nextLookMs === 0) this.#isWoken = true
+      this.#isFailing = false
     } catch (error) {
-      this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
+      if (!this.#isFailing) this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
+      this.#isFailing = true
+      // Whoever woke us meanwhile waits too: the store is not to be asked without end.
+      this.#isWoken = false
       nextLookMs = RETRY_CLAIM_MS
     }
     this.#isClaiming = false
@@ -140,6 +158,21 @@ export class Dispatcher {
     // not its business: those of all types named here are served.
     const allowed = new Map(types.map((type) => [type, Math.min(decided.get(type) ?? 0, limit)]))
     return store.claimJobs({ nodeId, now: clock.now(), limit, types: allowed, newRunId: newId })
+  }
+
+  /** Answers how many there were. */
+  #startAll({ tickets, jobs }: Claimed): number {
+    const claimed = tickets.length + jobs.length
+    if (claimed === 0) return 0
+    passFaultPoint('dispatcher:claimed')
+    if (this.#hasLeft || this.#parts.standing() === 'fading') {
+      // What nobody here knows is a stray. It is ended as one, unless others have ended it before.
+      this.#parts.logger.warn({ claimed }, 'A claim was answered too late to start what it took; it is tried again')
+      return claimed
+    }
+    for (const ticket of tickets) this.#start(ticket.type, () => this.#parts.executeDirect(ticket))
+    for (const job of jobs) this.#start(job.type, () => this.#parts.execute(job))
+    return claimed
   }
 
   #start(type: string, execute: () => void): void {

@@ -14,8 +14,11 @@ export class EventFeed {
   readonly #logger: Logger
   readonly #listeners = new Map<TransitionKind, Set<TransitionListener>>()
   #lastSeq: number | null = null
+  /** Of the commits that were made here while it is not known yet where to begin. */
+  #firstHeardSeq: number | null = null
   #isReading = false
   #isBehind = false
+  #isFailing = false
 
   constructor(store: EventStore, logger: Logger) {
     this.#store = store
@@ -31,12 +34,13 @@ export class EventFeed {
     return () => {
       if (!listeners.delete(listener)) return
       if (listeners.size === 0) this.#listeners.delete(kind)
-      if (this.#listeners.size === 0) this.#lastSeq = null
+      if (this.#listeners.size === 0) this.#forget()
     }
   }
 
   hear(signal: StoreSignal): void {
     if (this.#listeners.size === 0 || signal.kind === 'stirred') return
+    if (this.#lastSeq === null && signal.kind === 'committed') this.#firstHeardSeq ??= signal.row.seq
     if (
       signal.kind === 'committed' &&
       !this.#isReading &&
@@ -50,15 +54,25 @@ export class EventFeed {
   }
 
   async #begin(): Promise<void> {
+    if (this.#isReading) return
     this.#isReading = true
     try {
       const seq = await this.#store.lastEventSeq()
-      this.#lastSeq ??= seq
+      // What was committed from here while the number was on its way came after the listener.
+      this.#lastSeq = Math.min(seq, (this.#firstHeardSeq ?? seq + 1) - 1)
+      this.#isFailing = false
     } catch (error) {
-      this.#logger.warn({ error }, 'Events cannot be read')
+      this.#tellFailure(error)
     }
     this.#isReading = false
-    if (this.#isBehind) await this.#catchUp()
+    if (this.#listeners.size === 0) this.#forget()
+    else if (this.#isBehind && this.#lastSeq !== null) await this.#catchUp()
+  }
+
+  /** Nobody listens. */
+  #forget(): void {
+    this.#lastSeq = null
+    this.#firstHeardSeq = null
   }
 
   async #catchUp(): Promise<void> {
@@ -73,10 +87,18 @@ export class EventFeed {
         for (const row of rows) this.#tell(row)
         if (rows.length === READ_MAX) this.#isBehind = true
       }
+      this.#isFailing = false
     } catch (error) {
-      this.#logger.warn({ error }, 'Events cannot be read; the next commit tries again')
+      this.#tellFailure(error)
     }
     this.#isReading = false
+    // Somebody began to listen after the last one had gone, and this look was still under way.
+    if (this.#lastSeq === null && this.#listeners.size > 0) await this.#begin()
+  }
+
+  #tellFailure(error: unknown): void {
+    if (!this.#isFailing) this.#logger.warn({ error }, 'Events cannot be read; the next commit tries again')
+    this.#isFailing = true
   }
 
   #tell(row: EventRow): void {

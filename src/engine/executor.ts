@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import { passFaultPoint } from '../store/fault-points.ts'
 import type { Body, BodyEnd, InterruptCause } from './isolation/body.ts'
+import { interruptReason } from './isolation/host-context.ts'
 import { checkParams, type RegisteredType } from './job-type.ts'
 import { failure, interruptedOutcome, outcomeOf } from './outcome.ts'
 import type { Reporter } from './reporter.ts'
@@ -45,6 +46,11 @@ export class Executor {
     return this.#executions.has(runId)
   }
 
+  /** The Runs and reservations whose bodies execute here. */
+  get runIds(): string[] {
+    return [...this.#executions.keys()]
+  }
+
   /** The Jobs, or the reservations, whose bodies execute here. */
   idsOf(kind: Work['kind']): string[] {
     return [...this.#executions.values()]
@@ -62,13 +68,23 @@ export class Executor {
     setImmediate(() => void this.#execute(execution))
   }
 
-  interrupt(runId: string, cause: InterruptCause): void {
+  /** False: it has ended, or was interrupted before. */
+  interrupt(runId: string, cause: InterruptCause): boolean {
     const execution = this.#executions.get(runId)
-    if (execution !== undefined) this.#interrupt(execution, cause)
+    return execution !== undefined && this.#interrupt(execution, cause)
   }
 
   interruptAll(cause: InterruptCause): void {
     for (const execution of this.#executions.values()) this.#interrupt(execution, cause)
+  }
+
+  /** Interrupts the bodies that hold resources, which nobody else may hold at the same time. Answers how many there were. */
+  interruptHolders(cause: InterruptCause): number {
+    let count = 0
+    for (const execution of this.#executions.values()) {
+      if (execution.work.policy.resources.length > 0 && this.#interrupt(execution, cause)) count++
+    }
+    return count
   }
 
   /** Resolves when no body executes here. */
@@ -83,9 +99,11 @@ export class Executor {
       execution.isBodyOver = true
       passFaultPoint('executor:body-ended')
       // The outcome is handed over before the place is free: a claim that follows must find its permits released.
+      // The occupancy of an interrupted body goes later than its outcome, and its place with it. And what is not handed
+      // over at once must be known here until it is.
+      const isSlow = execution.interruptWritten !== null || execution.work.isReporting
       const concluded = this.#conclude(execution, end)
-      // The occupancy of an interrupted body goes later than its outcome, and its place with it.
-      if (execution.interruptWritten !== null) await concluded
+      if (isSlow) await concluded
       this.#leave(execution)
       await concluded
     } catch (error) {
@@ -104,7 +122,9 @@ export class Executor {
         execution.invalidParams = `Invalid params at \`${params.path}\`: ${params.message}`
         return 'invalid-params'
       }
-      const { reporter, body } = await this.#startBody(execution, type, params.value)
+      const started = await this.#startBody(execution, type, params.value)
+      if (started === null) return neverBegun(execution)
+      const { reporter, body } = started
       const end = await body.ended
       return reporter.hasUnsettledFollowUps ? await withFollowUps(end, reporter) : end
     } catch (error) {
@@ -112,17 +132,19 @@ export class Executor {
     }
   }
 
+  /** Null: it was interrupted before it could begin, and does not begin any more. */
   async #startBody(
     execution: Execution,
     type: RegisteredType,
     params: unknown,
-  ): Promise<{ readonly reporter: Reporter; readonly body: Body }> {
+  ): Promise<{ readonly reporter: Reporter; readonly body: Body } | null> {
     const { work } = execution
     const { clock } = this.#parts
     const { timeoutMs } = work.policy
     const logPath = type.hasLogFile && work.keepsOutput ? await this.#prepareLogPath(work) : null
     const found = work.findParents()
     const parents = found instanceof Promise ? await found : found
+    if (execution.interruptedBy !== null) return null
     const reporter = work.openReporter()
     execution.reporter = reporter
     if (timeoutMs !== null) {
@@ -145,8 +167,8 @@ export class Executor {
   }
 
   /** The outcome is known at this instant: it is written now, and the occupancy stays until the code has ended. */
-  #interrupt(execution: Execution, cause: InterruptCause): void {
-    if (execution.interruptedBy !== null || execution.hasEnded) return
+  #interrupt(execution: Execution, cause: InterruptCause): boolean {
+    if (execution.interruptedBy !== null || execution.isBodyOver) return false
     execution.interruptedBy = cause
     execution.timer?.cancel()
     execution.body?.interrupt(cause)
@@ -155,6 +177,7 @@ export class Executor {
     execution.interruptWritten = work.finish({ outcome, thrown: null, body: 'executing', followUps: [] })
     // Awaited when the body ends; until then a failure must not count as unhandled.
     execution.interruptWritten.catch(() => {})
+    return true
   }
 
   /** The body has really ended: writes its outcome, or gives back what an interrupted one still held. */
@@ -225,6 +248,12 @@ function answersAbort(end: BodyEnd): boolean {
   if (end.kind !== 'threw') return false
   const name = end.error instanceof Error ? end.error.name : null
   return name === 'AbortError' || name === 'TimeoutError'
+}
+
+/** As a body ends that obeys its signal at once. */
+function neverBegun({ interruptedBy }: Execution): BodyEnd {
+  const error = interruptReason(interruptedBy ?? 'shutdown')
+  return { kind: 'threw', error, retryable: true, exitCode: null }
 }
 
 /** A body that returned while a follow-up it asked for was being checked: refused, it has failed. */

@@ -94,6 +94,16 @@ export class Finisher {
     return this.#runs.isWriting(id) || this.#directRuns.isWriting(id)
   }
 
+  /** How many outcomes the store has not taken yet. */
+  get size(): number {
+    return this.#runs.size + this.#directRuns.size
+  }
+
+  /** No outcome is on its way to the store. One that it did not take may wait for its next try. */
+  get isQuiet(): boolean {
+    return this.#runs.isQuiet && this.#directRuns.isQuiet
+  }
+
   /** The body of a Run whose outcome was written before has really ended. */
   async release(claim: Claim): Promise<void> {
     await this.#releases.add(claim)

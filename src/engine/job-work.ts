@@ -9,7 +9,7 @@ import type { BodyEnd, BodyIdentity, Parents } from './isolation/body.ts'
 import type { RegisteredType } from './job-type.ts'
 import type { ReportWriter } from './report-writer.ts'
 import { EMPTY_REPORT, Reporter } from './reporter.ts'
-import { NO_PARENTS, type Work, type WorkEnd, type WorkResult } from './work.ts'
+import { CHILD_COMPLAINT, NO_PARENTS, type Work, type WorkEnd, type WorkResult } from './work.ts'
 
 /** A finish or a result that came too late. Nothing was changed by it. */
 export interface LateFinish {
@@ -74,10 +74,25 @@ export class JobWork implements Work {
   }
 
   recordChild(child: ChildIdentity, logPath: string | null): Promise<'recorded' | 'late'> {
-    return this.#parts.store.recordChild(this.#job.claim, child, logPath)
+    const { store, clock, logger } = this.#parts
+    return insist(clock, logger, CHILD_COMPLAINT, () => store.recordChild(this.#job.claim, child, logPath))
   }
 
-  finish({ outcome, thrown, body, followUps }: WorkEnd): Promise<WorkResult> {
+  get isReporting(): boolean {
+    return this.#reportUnderWay() !== null
+  }
+
+  /** After what the body has reported so far: behind the outcome it would be too late, and dropped. */
+  finish(end: WorkEnd): Promise<WorkResult> {
+    const reported = this.#reportUnderWay()
+    return reported === null ? this.#finish(end) : reported.then(() => this.#finish(end))
+  }
+
+  #reportUnderWay(): Promise<void> | null {
+    return this.#reporter === null ? null : this.#parts.reports.underWay(this.#reporter)
+  }
+
+  #finish({ outcome, thrown, body, followUps }: WorkEnd): Promise<WorkResult> {
     const vetoed = thrown !== null && this.#isVetoed(thrown)
     return this.#parts.finisher.finish({ job: this.#job, outcome, vetoed, body, report: this.#takeReport(), followUps })
   }

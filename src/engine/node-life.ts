@@ -14,6 +14,9 @@ export interface NodeLifeParts {
   readonly ending: () => Promise<void>
 }
 
+/** How sure others can be that a node lives. */
+export type Standing = ReturnType<Life['standing']>
+
 /** The proof that a node lives, and the row by which others know it. It may end, and begin again. */
 export class NodeLife {
   readonly #parts: NodeLifeParts
@@ -39,6 +42,11 @@ export class NodeLife {
     })
   }
 
+  /** Who does not live yet, or any more, may begin nothing. */
+  standing(): Standing {
+    return this.#life?.standing() ?? 'silent'
+  }
+
   async setClaims(claims: boolean): Promise<void> {
     this.#claims = claims
     if (this.#isRegistered) await this.#parts.store.setNodeClaims(this.#parts.record.nodeId, claims)
@@ -50,6 +58,8 @@ export class NodeLife {
     const { store, logger, record } = this.#parts
     const nodes = await store.listNodes()
     if (!this.#isRegistered || nodes.some(({ nodeId }) => nodeId === record.nodeId)) return 'alive'
+    // Not before others can see that we live: a row without a fresh proof is a dead node again.
+    if (this.standing() !== 'sound') return 'alive'
     logger.warn({ node: record.nodeId }, 'This node was taken for dead; it registers anew')
     await this.#register()
     return 'registered-anew'
@@ -70,14 +80,20 @@ export class NodeLife {
   async #end(signOff: (removed: Promise<unknown>) => Promise<void>): Promise<void> {
     const { store, clock, logger, record, ending } = this.#parts
     await ending()
+    const life = this.#life
+    const wasRegistered = this.#isRegistered
+    this.#life = null
+    this.#isRegistered = false
     try {
-      if (this.#isRegistered) await signOff(store.removeNode(record.nodeId, clock.now()))
+      if (wasRegistered) await signOff(store.removeNode(record.nodeId, clock.now()))
     } catch (error) {
       logger.warn({ error }, 'This node could not sign off; others find it dead, and recover what it left')
     }
-    this.#isRegistered = false
-    await this.#life?.end()
-    this.#life = null
+    try {
+      if (life !== null) await signOff(life.end())
+    } catch (error) {
+      logger.warn({ error }, 'The proof that this node lives could not be taken back; it is cleared away by others')
+    }
   }
 
   async #register(): Promise<void> {

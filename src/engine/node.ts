@@ -18,6 +18,7 @@ import type { RegisteredType } from './job-type.ts'
 import { JobWork, type JobWorkParts, type LateFinish } from './job-work.ts'
 import { NodeLife } from './node-life.ts'
 import type { NodePart } from './node-part.ts'
+import { OwnBodies } from './own-bodies.ts'
 import { Poller } from './poller.ts'
 import { Recovery, type RecoveryStats } from './recovery.ts'
 import { ReportWriter } from './report-writer.ts'
@@ -43,6 +44,9 @@ export interface NodeParts {
 
 const LOOK_FOR_DEAD_EVERY_MS = 1_000
 const LOOK_FOR_STRAYS_EVERY_MS = 5_000
+/** Between fading and being taken for dead lie some seconds, in which bodies must have ended. */
+const WATCH_LIFE_EVERY_MS = 500
+const LOOK_FOR_WISHES_EVERY_MS = 1_000
 const EXPIRE_TICKETS_EVERY_MS = 5_000
 const PRUNE_EVENTS_EVERY_MS = 600_000
 const EVENTS_KEPT_MS = 24 * 3_600_000
@@ -72,6 +76,7 @@ export class SchedulerNode {
   readonly #recovery: Recovery
   readonly #poller: Poller
   readonly #life: NodeLife
+  readonly #bodies: OwnBodies
   #waiters = 0
   /** Until it leaves, whether somebody waits or not. */
   #isToLive = false
@@ -105,6 +110,7 @@ export class SchedulerNode {
       concurrency,
       types: [...types.keys()],
       policy: parts.policy,
+      standing: () => this.#life.standing(),
       execute: (job) => this.#execute(job),
       executeDirect: (ticket) => this.#executeDirect(ticket),
     })
@@ -115,7 +121,15 @@ export class SchedulerNode {
       logger,
       record: { nodeId, name, types: [...types.keys()], concurrency },
       begun: () => this.#startPolling(),
-      ending: () => this.#poller.stop(),
+      ending: () => this.#stopPolling(),
+    })
+    this.#bodies = new OwnBodies({
+      dispatcher: this.#dispatcher,
+      executor: this.#executor,
+      finisher,
+      recovery: this.#recovery,
+      logger,
+      standing: () => this.#life.standing(),
     })
   }
 
@@ -128,6 +142,7 @@ export class SchedulerNode {
     return (
       this.#executor.size === 0 &&
       !this.#dispatcher.isClaiming &&
+      this.#finisher.isQuiet &&
       this.#parts.background.every(({ isQuiet }) => isQuiet)
     )
   }
@@ -210,12 +225,13 @@ export class SchedulerNode {
   async leave(timeoutMs: number): Promise<{ readonly left: Promise<void> | null }> {
     this.#hasLeft = true
     await this.#stopClaiming(timeoutMs)
+    this.#dispatcher.leave()
     if (this.#executor.size > 0) {
       this.#executor.interruptAll('shutdown')
       await this.#waitForBodies(ABORT_GRACE_MS + this.#killGraceMs())
     }
     if (this.#arePartsLiving) await this.#within(WRITE_PATIENCE_MS, this.#stopParts('living'))
-    await this.#poller.stop()
+    await this.#stopPolling()
     await this.#finisher.drained(WRITE_PATIENCE_MS)
     if (!this.#executor.hasBodies) {
       await this.#endLife()
@@ -265,7 +281,7 @@ export class SchedulerNode {
     for (const part of this.#parts.background) part.hear(signal)
     if (!mayHoldCancelWish(signal)) return
     this.#hasUnseenWish = true
-    if (this.#executor.size > 0) void this.#carryOutCancelWishes()
+    if (this.#executor.size > 0) this.#carryOutCancelWishesSoon()
   }
 
   /** Something that no commit tells of may have made room: a limit was raised. */
@@ -276,7 +292,7 @@ export class SchedulerNode {
   #execute(job: ClaimedJob): void {
     this.#executor.start(new JobWork(job, this.#work))
     // The wish may have been committed together with the claim, before this Run was known here.
-    if (this.#hasUnseenWish) void this.#carryOutCancelWishes()
+    if (this.#hasUnseenWish) this.#carryOutCancelWishesSoon()
   }
 
   #executeDirect(ticket: ClaimedTicket): void {
@@ -287,11 +303,18 @@ export class SchedulerNode {
   #startPolling(): void {
     this.#poller.start([
       { name: 'look for dead nodes', everyMs: LOOK_FOR_DEAD_EVERY_MS, run: () => this.#lookForDead() },
-      { name: 'look for strays', everyMs: LOOK_FOR_STRAYS_EVERY_MS, run: () => this.#endStrays() },
+      { name: 'look for strays', everyMs: LOOK_FOR_STRAYS_EVERY_MS, run: () => this.#bodies.compare() },
+      { name: 'watch own life', everyMs: WATCH_LIFE_EVERY_MS, run: async () => this.#bodies.watch() },
+      { name: 'cancel', everyMs: LOOK_FOR_WISHES_EVERY_MS, run: () => this.#carryOutCancelWishes() },
       { name: 'expire tickets', everyMs: EXPIRE_TICKETS_EVERY_MS, run: () => this.#recovery.expireTickets() },
       { name: 'prune events', everyMs: PRUNE_EVENTS_EVERY_MS, run: () => this.#pruneEvents() },
       { name: 'fold hours', everyMs: FOLD_HOURS_EVERY_MS, run: () => this.#foldHours() },
     ])
+  }
+
+  /** What hangs because the store does not answer is given up. */
+  #stopPolling(): Promise<void> {
+    return this.#within(WRITE_PATIENCE_MS, this.#poller.stop())
   }
 
   async #endLifeWhenIdle(): Promise<void> {
@@ -328,14 +351,11 @@ export class SchedulerNode {
   }
 
   async #lookForDead(): Promise<void> {
-    if ((await this.#life.confirm()) === 'registered-anew') this.#dispatcher.wake()
+    if ((await this.#life.confirm()) === 'registered-anew') {
+      this.#dispatcher.wake()
+      await this.#bodies.compare()
+    }
     await this.#recovery.recoverDeadNodes()
-    await this.#carryOutCancelWishes()
-  }
-
-  async #endStrays(): Promise<void> {
-    if (this.#dispatcher.isClaiming) return
-    await this.#recovery.endStrays((id) => this.#executor.isExecuting(id) || this.#finisher.isFinishing(id))
   }
 
   async #pruneEvents(): Promise<void> {
@@ -348,15 +368,16 @@ export class SchedulerNode {
     return this.#parts.store.foldHours({ nodesBefore: now - NODES_KEPT_MS, hoursBefore: now - HOURS_KEPT_MS })
   }
 
+  /** If that fails, they are carried out at the next look. */
+  #carryOutCancelWishesSoon(): void {
+    this.#carryOutCancelWishes().catch(() => {})
+  }
+
   async #carryOutCancelWishes(): Promise<void> {
-    try {
-      this.#hasUnseenWish = false
-      for (const { claim, mode } of await this.#parts.store.findCancelWishes(this.nodeId)) {
-        if (!this.#executor.isExecuting(claim.runId)) this.#hasUnseenWish = true
-        else if (mode === 'abort') this.#executor.interrupt(claim.runId, 'cancelled')
-      }
-    } catch (error) {
-      this.#parts.logger.warn({ error }, 'Cancel requests cannot be read; trying again')
+    this.#hasUnseenWish = false
+    for (const { claim, mode } of await this.#parts.store.findCancelWishes(this.nodeId)) {
+      if (!this.#executor.isExecuting(claim.runId)) this.#hasUnseenWish = true
+      else if (mode === 'abort') this.#executor.interrupt(claim.runId, 'cancelled')
     }
   }
 }

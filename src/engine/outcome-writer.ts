@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import { Batcher } from './batcher.ts'
-import { insist, isClosed } from './insist.ts'
+import { insist, isBusy, isClosed, isPassing } from './insist.ts'
 import { describeThrown } from './isolation/sent-error.ts'
 import { type Failure, failure } from './outcome.ts'
 
@@ -23,6 +23,7 @@ export class OutcomeWriter<End, Result> {
   readonly #parts: OutcomeWriterParts<End, Result>
   readonly #batcher: Batcher<End, Result>
   readonly #underWay = new Set<string>()
+  #calls = 0
 
   constructor(parts: OutcomeWriterParts<End, Result>) {
     this.#parts = parts
@@ -41,6 +42,16 @@ export class OutcomeWriter<End, Result> {
 
   isWriting(id: string): boolean {
     return this.#underWay.has(id)
+  }
+
+  /** How many outcomes have no answer yet. */
+  get size(): number {
+    return this.#underWay.size
+  }
+
+  /** No call to the store is under way. Outcomes that it did not take may wait for their next try. */
+  get isQuiet(): boolean {
+    return this.#calls === 0
   }
 
   drained(): Promise<void> {
@@ -75,7 +86,18 @@ export class OutcomeWriter<End, Result> {
   }
 
   #insist(ends: readonly End[]): Promise<readonly Result[]> {
-    const { clock, logger, write } = this.#parts
-    return insist(clock, logger, 'An outcome cannot be written; trying until it can', () => write(ends))
+    const { clock, logger } = this.#parts
+    // Busy may be what only one of them needs: a row that somebody holds. Then the others do not wait for it.
+    const helps = (error: unknown) => isPassing(error) && (ends.length === 1 || !isBusy(error))
+    return insist(clock, logger, 'An outcome cannot be written; trying until it can', () => this.#call(ends), helps)
+  }
+
+  async #call(ends: readonly End[]): Promise<readonly Result[]> {
+    this.#calls++
+    try {
+      return await this.#parts.write(ends)
+    } finally {
+      this.#calls--
+    }
   }
 }

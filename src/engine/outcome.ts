@@ -53,5 +53,10 @@ export function interruptedOutcome(cause: InterruptCause, timeoutMs: number | nu
       return failure('cancelled', 'The job was cancelled while it was running.')
     case 'shutdown':
       return failure('shutdown', 'The process was shut down before the job ended.')
+    case 'disconnected':
+      return failure(
+        'crash',
+        'This node lost its connection to the database; the body was stopped before another node could start it again.',
+      )
   }
 }

@@ -18,6 +18,8 @@ export class Poller {
   readonly #failing = new Set<PolledTask>()
   readonly #underWay = new Set<Promise<void>>()
   #isRunning = false
+  /** What was under way when it was stopped has no next turn, also if it was started again since. */
+  #round = 0
 
   constructor(clock: Clock, logger: Logger) {
     this.#clock = clock
@@ -26,6 +28,7 @@ export class Poller {
 
   start(tasks: readonly PolledTask[]): void {
     this.#isRunning = true
+    this.#round++
     for (const task of tasks) this.#schedule(task)
   }
 
@@ -37,7 +40,7 @@ export class Poller {
   }
 
   #schedule(task: PolledTask): void {
-    if (!this.#isRunning) return
+    const round = this.#round
     const timer = this.#clock.after(
       task.everyMs,
       () => {
@@ -45,7 +48,7 @@ export class Poller {
         this.#underWay.add(turn)
         void turn.then(() => {
           this.#underWay.delete(turn)
-          this.#schedule(task)
+          if (this.#isRunning && round === this.#round) this.#schedule(task)
         })
       },
       'poll',

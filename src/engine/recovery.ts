@@ -29,8 +29,27 @@ export interface RecoveryParts {
 
 const PAGE = 200
 
-/** A child in another pid namespace cannot be killed from here; its lifeline ends it, within this time. */
+/** A child on another machine or in another pid namespace cannot be killed from here; its lifeline ends it, within this time. */
 const FOREIGN_CHILD_GRACE_MS = 3_000
+
+/** Of so many it is remembered that they were told. */
+const FAILING_KEPT_MAX = 1_000
+
+/** What the history says of how a body was lost. */
+interface Story {
+  readonly ofJob: string
+  readonly ofTicket: string
+}
+
+const DEAD: Story = {
+  ofJob: 'Crash recovery: the process that executed this job ended before the job did.',
+  ofTicket: 'Crash recovery: the process that executed this ended before it did.',
+}
+
+const STRAY: Story = {
+  ofJob: 'Crash recovery: the answer to the claim of this job was lost, so that it never began.',
+  ofTicket: 'Crash recovery: the answer to the claim of this was lost, so that it never began.',
+}
 
 /**
  * Ends what dead nodes left behind, through the same finisher as everything else: only the reason differs. Safe to run
@@ -40,6 +59,8 @@ const FOREIGN_CHILD_GRACE_MS = 3_000
 export class Recovery {
   readonly #parts: RecoveryParts
   readonly #seenDeadAt = new Map<string, number>()
+  /** Nodes and bodies that could not be ended, of which that was told. */
+  readonly #failing = new Set<string>()
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts
@@ -62,39 +83,59 @@ export class Recovery {
   }
 
   /**
-   * Bodies that the store says are executing here, though nobody here knows them: a claim whose answer was lost. They are
-   * known by the id of their Run, or of their reservation.
+   * The bodies that the store says are executing here, by the ids of their Runs or reservations: up to `limit` of each.
+   * `isWhole`: there are no others.
    */
-  async endStrays(isKnown: (id: string) => boolean): Promise<void> {
-    const suspects = new Set(
-      (await this.#findBodies(this.#parts.nodeId)).map(({ id }) => id).filter((id) => !isKnown(id)),
-    )
-    if (suspects.size === 0) return
-    // Between a commit and the moment we know of it lies a turn of the event loop: look twice.
-    await new Promise<void>((resolve) => setImmediate(resolve))
-    for (const { id, end } of await this.#findBodies(this.#parts.nodeId)) {
-      if (!suspects.has(id) || isKnown(id)) continue
+  async findOwnBodies(limit: number): Promise<{ readonly ids: ReadonlySet<string>; readonly isWhole: boolean }> {
+    const { bodies, isWhole } = await this.#findBodies(this.#parts.nodeId, limit, STRAY)
+    return { ids: new Set(bodies.map(({ id }) => id)), isWhole }
+  }
+
+  /** Ends those of the bodies that are recorded here of which that is said to be strays. */
+  async endStrays(isStray: (id: string) => boolean, limit: number): Promise<void> {
+    const { bodies } = await this.#findBodies(this.#parts.nodeId, limit, STRAY)
+    for (const { id, end } of bodies) {
+      if (!isStray(id)) continue
       try {
         await end(new RecoveryTally())
+        this.#failing.delete(id)
       } catch (error) {
-        this.#parts.logger.error({ error, runId: id }, 'A stray run could not be ended; trying again')
+        this.#tellOnce(id, { error, runId: id }, 'A stray run could not be ended; trying again')
       }
     }
   }
 
   async #recoverDeadNodes(tally: RecoveryTally): Promise<void> {
     const { store, nodeId } = this.#parts
-    for (const node of await store.listNodes()) {
-      if (node.nodeId === nodeId || (await store.liveness.isAlive(node.nodeId))) continue
+    const nodes = await store.listNodes()
+    this.#forgetAllBut(new Set(nodes.map((node) => node.nodeId)))
+    for (const node of nodes) {
+      if (node.nodeId === nodeId) continue
+      if (await store.liveness.isAlive(node.nodeId)) {
+        this.#seenDeadAt.delete(node.nodeId)
+        continue
+      }
       const own = new RecoveryTally()
       try {
         await this.#recoverNode(node, own)
+        this.#failing.delete(node.nodeId)
       } catch (error) {
         own.errors.push(`node ${node.nodeId}: ${error instanceof Error ? error.message : String(error)}`)
-        this.#parts.logger.error({ error, node: node.nodeId }, 'A dead node could not be recovered; trying again')
+        const message = 'A dead node could not be recovered; trying again'
+        this.#tellOnce(node.nodeId, { error, node: node.nodeId }, message)
       }
       tally.add(own)
     }
+  }
+
+  /** Others may have recovered them, or they came back: what was seen of them before says nothing if they die again. */
+  #forgetAllBut(nodeIds: ReadonlySet<string>): void {
+    for (const nodeId of this.#seenDeadAt.keys()) if (!nodeIds.has(nodeId)) this.#seenDeadAt.delete(nodeId)
+  }
+
+  #tellOnce(id: string, fields: Readonly<Record<string, unknown>>, message: string): void {
+    if (!this.#failing.has(id)) this.#parts.logger.error(fields, message)
+    if (this.#failing.size < FAILING_KEPT_MAX) this.#failing.add(id)
   }
 
   async #recoverNode(node: NodeRecord, tally: RecoveryTally): Promise<void> {
@@ -103,9 +144,11 @@ export class Recovery {
     // First of all: as long as they wait, they hold others back.
     if (await this.#hasTickets()) tally.reservationsExpired += await store.expireTicketsOf(node.nodeId, clock.now())
     for (;;) {
-      const page = await this.#findBodies(node.nodeId)
-      if (page.length === 0) break
-      const ended = await Promise.all(page.map(({ end }) => end(tally)))
+      const { bodies } = await this.#findBodies(node.nodeId, PAGE, DEAD)
+      // Asked after they were found: had it come back before, some of them could be new, and executing.
+      if (await store.liveness.isAlive(node.nodeId)) return
+      if (bodies.length === 0) break
+      const ended = await Promise.all(bodies.map(({ end }) => end(tally)))
       // What is left waits for a child that we cannot kill: the next look finds it.
       if (!ended.includes(true)) return
     }
@@ -135,21 +178,22 @@ export class Recovery {
     return (await this.#parts.store.listReservations({ status: 'WAITING', limit: 1 })).items.length > 0
   }
 
-  /** A page of the bodies that are recorded on a node: those of Jobs, and those of direct executions. */
-  async #findBodies(nodeId: string): Promise<readonly FoundBody[]> {
+  /** The bodies that are recorded on a node: up to `limit` of Jobs, and as many of direct executions. */
+  async #findBodies(nodeId: string, limit: number, story: Story): Promise<FoundBodies> {
     const { store } = this.#parts
-    const ofJobs = await store.listOccupancies(nodeId, PAGE)
-    const ofTickets = await store.listDirectOccupancies(nodeId, PAGE)
-    return [
-      ...ofJobs.map((found) => ({
-        id: found.job.claim.runId,
-        end: (tally: RecoveryTally) => this.#endAfterChild(nodeId, found.child, () => this.#end(found, tally)),
-      })),
-      ...ofTickets.map((found) => ({
-        id: found.ticket.claim.reservationId,
-        end: (tally: RecoveryTally) => this.#endAfterChild(nodeId, found.child, () => this.#endDirect(found, tally)),
-      })),
-    ]
+    const ofJobs = await store.listOccupancies(nodeId, limit)
+    const ofTickets = await store.listDirectOccupancies(nodeId, limit)
+    const isWhole = ofJobs.length < limit && ofTickets.length < limit
+    const jobs = ofJobs.map((found) => ({
+      id: found.job.claim.runId,
+      end: (tally: RecoveryTally) => this.#endAfterChild(nodeId, found.child, () => this.#end(found, story, tally)),
+    }))
+    const tickets = ofTickets.map((found) => ({
+      id: found.ticket.claim.reservationId,
+      end: (tally: RecoveryTally) =>
+        this.#endAfterChild(nodeId, found.child, () => this.#endDirect(found, story, tally)),
+    }))
+    return { bodies: [...jobs, ...tickets], isWhole }
   }
 
   /** Kills what a dead node left of a body, then ends it. False: not yet. */
@@ -159,20 +203,20 @@ export class Recovery {
     return true
   }
 
-  async #end({ job, ended }: Occupancy, tally: RecoveryTally): Promise<void> {
+  async #end({ job, ended }: Occupancy, story: Story, tally: RecoveryTally): Promise<void> {
     if (ended) await this.#parts.finisher.release(job.claim)
-    else await this.#finishAsCrash(job, tally)
+    else await this.#finishAsCrash(job, story, tally)
   }
 
-  async #endDirect({ ticket, ended }: DirectOccupancy, tally: RecoveryTally): Promise<void> {
+  async #endDirect({ ticket, ended }: DirectOccupancy, story: Story, tally: RecoveryTally): Promise<void> {
     if (ended) await this.#parts.finisher.releaseDirect(ticket.claim)
-    else await this.#finishDirectAsCrash(ticket, tally)
+    else await this.#finishDirectAsCrash(ticket, story, tally)
   }
 
-  async #finishAsCrash(job: ClaimedJob, tally: RecoveryTally): Promise<void> {
+  async #finishAsCrash(job: ClaimedJob, story: Story, tally: RecoveryTally): Promise<void> {
     const result = await this.#parts.finisher.finish({
       job,
-      outcome: failure('crash', 'Crash recovery: the process that executed this job ended before the job did.'),
+      outcome: failure('crash', story.ofJob),
       vetoed: false,
       body: 'ended',
       report: EMPTY_REPORT,
@@ -185,10 +229,10 @@ export class Recovery {
   }
 
   /** Nothing is tried again: the caller, if it still waits, is told. */
-  async #finishDirectAsCrash(ticket: ClaimedTicket, tally: RecoveryTally): Promise<void> {
+  async #finishDirectAsCrash(ticket: ClaimedTicket, story: Story, tally: RecoveryTally): Promise<void> {
     const result = await this.#parts.finisher.finishDirect({
       ticket,
-      outcome: failure('crash', 'Crash recovery: the process that executed this ended before it did.'),
+      outcome: failure('crash', story.ofTicket),
       body: 'ended',
       followUps: [],
     })
@@ -228,7 +272,7 @@ export class Recovery {
       }
       case 'occupancy-missing':
         // A living node may have lost its occupancy to the damage, but its body has no right to go on without one.
-        return this.#finishAsCrash(damage.job, tally)
+        return this.#finishAsCrash(damage.job, DEAD, tally)
       case 'retry-missing': {
         // The decision was taken and stored; only the Job is missing. It comes now, and is charged as a crash.
         const { crashRetries } = damage.job.counts
@@ -239,6 +283,12 @@ export class Recovery {
       }
     }
   }
+}
+
+interface FoundBodies {
+  readonly bodies: readonly FoundBody[]
+  /** There are no others. */
+  readonly isWhole: boolean
 }
 
 /** A body as recovery sees it: whose, and the way to end it. */

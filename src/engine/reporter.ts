@@ -137,6 +137,16 @@ export class Reporter implements BodyReporter {
     this.#logsDropped = 0
     return report
   }
+
+  /** It could not be written: it comes again, before what has come since. */
+  putBack({ progress, logs, artifacts, logsDropped }: RunReport): void {
+    this.#linesTaken -= logs.length
+    this.#artifactsTaken -= artifacts.length
+    this.#progress ??= progress
+    this.#logs = [...logs, ...this.#logs]
+    this.#artifacts = [...artifacts, ...this.#artifacts]
+    this.#logsDropped += logsDropped
+  }
 }
 
 function encodeFields(fields: object): string {

@@ -1,8 +1,8 @@
 import type { Schedule } from '../domain/schedule.ts'
-import type { Clock, Timer } from '../platform/clock.ts'
-import { SoonestTimer } from '../platform/soonest-timer.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { ScheduleStore } from '../store/schedules.ts'
+import { Lookout } from './lookout.ts'
 import type { NodePart } from './node-part.ts'
 import { fireSchedules, type SchedulePageParts } from './schedule-page.ts'
 import { Postponements } from './schedule-postponements.ts'
@@ -16,14 +16,6 @@ export interface ScheduleTriggerParts extends Omit<SchedulePageParts, 'postponem
 /** Schedules that are read at once. */
 const PAGE = 100
 
-/** A lost sign, a computer that slept and a clock that was set must not stop the schedules: so often they are looked at. */
-const LOOK_AT_LEAST_EVERY_MS = 5_000
-
-/** Other processes may commit without end, and most of what they write is no schedule. */
-const LOOK_AFTER_CHANGE_MS = 250
-
-const LOOK_AFTER_FAILURE_MS = 500
-
 /** Clocks of several processes differ by a little; only more than this means that the clock was set back. */
 const CLOCK_TOLERANCE_MS = 1_000
 
@@ -34,79 +26,37 @@ const CLOCK_TOLERANCE_MS = 1_000
 export class ScheduleTrigger implements NodePart {
   readonly during = 'claiming'
   readonly #parts: ScheduleTriggerParts & SchedulePageParts
-  #isRunning = false
-  #isWoken = false
-  #isFailing = false
-  #looking: Promise<void> | null = null
-  #slotTimer: Timer | null = null
-  readonly #poll: SoonestTimer
+  readonly #lookout: Lookout
 
   constructor(parts: ScheduleTriggerParts) {
+    const { clock, logger } = parts
     this.#parts = { ...parts, postponements: new Postponements() }
-    this.#poll = new SoonestTimer(parts.clock, () => this.#wake())
+    const failure = 'Schedules cannot be fired; trying again'
+    this.#lookout = new Lookout({ clock, logger, look: () => this.#fireAllDue(), failure })
   }
 
   /** Nothing of it is under way. */
   get isQuiet(): boolean {
-    return this.#looking === null
+    return this.#lookout.isQuiet
   }
 
   start(): void {
-    this.#isRunning = true
-    this.#wake()
+    this.#lookout.start()
   }
 
-  async stop(): Promise<void> {
-    this.#isRunning = false
-    this.#cancelTimers()
-    await this.#looking
+  stop(): Promise<void> {
+    return this.#lookout.stop()
   }
 
   hear(signal: StoreSignal): void {
-    if (!this.#isRunning) return
-    if (signal.kind === 'stirred' && signal.what.has('schedules')) this.#wake()
-    else if (signal.kind === 'changed-elsewhere') this.#poll.within(LOOK_AFTER_CHANGE_MS)
-  }
-
-  #wake(): void {
-    if (!this.#isRunning) return
-    this.#isWoken = true
-    this.#looking ??= this.#lookWhileWoken()
-  }
-
-  async #lookWhileWoken(): Promise<void> {
-    const { clock } = this.#parts
-    let nextLookAt: number | null = null
-    while (this.#isWoken && this.#isRunning) {
-      this.#isWoken = false
-      this.#cancelTimers()
-      nextLookAt = await this.#look()
-      // A slot came while we looked.
-      if (nextLookAt !== null && nextLookAt <= clock.now()) this.#isWoken = true
-    }
-    this.#looking = null
-    if (!this.#isRunning) return
-    if (nextLookAt !== null) this.#slotTimer = clock.after(nextLookAt - clock.now(), () => this.#wake())
-    this.#poll.within(LOOK_AT_LEAST_EVERY_MS)
-  }
-
-  /** Returns when to look again, if there is a reason. */
-  async #look(): Promise<number | null> {
-    try {
-      const nextSlotAt = await this.#fireAllDue()
-      this.#isFailing = false
-      return nextSlotAt
-    } catch (error) {
-      if (!this.#isFailing) this.#parts.logger.error({ error }, 'Schedules cannot be fired; trying again')
-      this.#isFailing = true
-      return this.#parts.clock.now() + LOOK_AFTER_FAILURE_MS
-    }
+    if (signal.kind === 'stirred' && signal.what.has('schedules')) this.#lookout.wake()
+    else if (signal.kind === 'changed-elsewhere') this.#lookout.wakeSoon()
   }
 
   /** Page by page. Returns when the next slot comes, or a postponed one is to be tried again. */
   async #fireAllDue(): Promise<number | null> {
     const { store, clock } = this.#parts
-    while (this.#isRunning) {
+    while (this.#lookout.isRunning) {
       const now = clock.now()
       const planned = await store.findSchedulesPlannedAfter(now + CLOCK_TOLERANCE_MS, PAGE)
       if (planned.length > 0) {
@@ -134,14 +84,8 @@ export class ScheduleTrigger implements NodePart {
   }
 
   async #fireInPages(due: readonly Schedule[]): Promise<void> {
-    for (let index = 0; index < due.length && this.#isRunning; index += PAGE) {
+    for (let index = 0; index < due.length && this.#lookout.isRunning; index += PAGE) {
       await fireSchedules(this.#parts, due.slice(index, index + PAGE), this.#parts.clock.now(), 'postpone')
     }
-  }
-
-  #cancelTimers(): void {
-    this.#slotTimer?.cancel()
-    this.#poll.cancel()
-    this.#slotTimer = null
   }
 }

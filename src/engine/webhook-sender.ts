@@ -1,10 +1,10 @@
 import { type Clock, delay, type Timer } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
-import { SoonestTimer } from '../platform/soonest-timer.ts'
 import type { PostResult, WebhookPoster } from '../platform/webhook-post.ts'
 import { newWebhookSecret, signatureHeaders } from '../platform/webhook-signature.ts'
 import type { StoreSignal } from '../store/events.ts'
 import type { LeasedDelivery, WebhookStore } from '../store/webhooks.ts'
+import { Lookout } from './lookout.ts'
 import type { NodePart } from './node-part.ts'
 import { type AttemptVerdict, judgeAttempt } from './webhook-attempt.ts'
 import { renderDelivery } from './webhook-payload.ts'
@@ -30,13 +30,6 @@ const PER_ENDPOINT = 4
 /** Longer than any post takes, so that nobody else sends what is still being sent: the poster gives up after 10 s. */
 const LEASE_MS = 40_000
 
-/** A lost sign must not keep a delivery waiting: so often it is looked for one. */
-const LOOK_AT_LEAST_EVERY_MS = 5_000
-
-/** Other processes may commit without end, and most of what they write is no delivery. */
-const LOOK_AFTER_CHANGE_MS = 250
-
-const LOOK_AFTER_FAILURE_MS = 500
 const RECORD_AGAIN_MS = 250
 
 /** A node that leaves gives its posts this long to end, and the store as long again to take back the rest. */
@@ -60,91 +53,50 @@ export class WebhookSender implements NodePart {
   readonly during = 'living'
   readonly #parts: WebhookSenderParts
   readonly #posts = new Map<string, Post>()
-  #isRunning = false
-  #isWoken = false
-  #isFailing = false
+  readonly #lookout: Lookout
   #hasDefaultSecret = false
   /** Endpoints take turns: where the next lease begins. */
   #after: string | null = null
-  #looking: Promise<void> | null = null
-  #dueTimer: Timer | null = null
-  readonly #poll: SoonestTimer
 
   constructor(parts: WebhookSenderParts) {
+    const { clock, logger } = parts
     this.#parts = parts
-    this.#poll = new SoonestTimer(parts.clock, () => this.#wake())
+    const failure = 'Deliveries cannot be read; trying again'
+    this.#lookout = new Lookout({ clock, logger, look: () => this.#sendAllDue(), failure })
   }
 
   /** Neither a post nor a look is under way. */
   get isQuiet(): boolean {
-    return this.#posts.size === 0 && this.#looking === null
+    return this.#posts.size === 0 && this.#lookout.isQuiet
   }
 
   start(): void {
-    if (this.#isRunning) return
-    this.#isRunning = true
-    this.#wake()
+    this.#lookout.start()
   }
 
   /** What is under way gets a moment to end. What has not ended then is given back, and sent again by somebody else. */
   async stop(): Promise<void> {
-    if (!this.#isRunning) return
-    this.#isRunning = false
-    this.#cancelTimers()
+    if (!this.#lookout.isRunning) return
     await this.#withinGrace(this.#ended())
     for (const { breaker } of this.#posts.values()) breaker.abort()
     await this.#withinGrace(this.#ended().then(() => this.#giveBack()))
   }
 
   hear(signal: StoreSignal): void {
-    if (!this.#isRunning) return
-    if (signal.kind === 'stirred' && signal.what.has('deliveries')) this.#wake()
-    else if (signal.kind === 'changed-elsewhere') this.#poll.within(LOOK_AFTER_CHANGE_MS)
+    if (signal.kind === 'stirred' && signal.what.has('deliveries')) this.#lookout.wake()
+    else if (signal.kind === 'changed-elsewhere') this.#lookout.wakeSoon()
   }
 
-  #wake(): void {
-    if (!this.#isRunning) return
-    this.#isWoken = true
-    this.#looking ??= this.#lookWhileWoken()
-  }
-
-  async #lookWhileWoken(): Promise<void> {
-    let nextLookMs: number | null = null
-    while (this.#isWoken && this.#isRunning) {
-      this.#isWoken = false
-      this.#cancelTimers()
-      nextLookMs = await this.#look()
-    }
-    this.#looking = null
-    if (!this.#isRunning) return
-    if (nextLookMs !== null) this.#dueTimer = this.#parts.clock.after(nextLookMs, () => this.#wake())
-    this.#poll.within(LOOK_AT_LEAST_EVERY_MS)
-  }
-
-  /** Returns when to look again, if there is a reason. */
-  async #look(): Promise<number | null> {
-    try {
-      const nextLookMs = await this.#sendAllDue()
-      this.#isFailing = false
-      return nextLookMs
-    } catch (error) {
-      if (!this.#isFailing && this.#isRunning)
-        this.#parts.logger.error({ error }, 'Deliveries cannot be read; trying again')
-      this.#isFailing = true
-      return LOOK_AFTER_FAILURE_MS
-    }
-  }
-
-  /** As far as there is room. Returns how long it is until something else becomes due. */
+  /** As far as there is room. Returns when something else becomes due. */
   async #sendAllDue(): Promise<number | null> {
     const { store, clock } = this.#parts
     const now = clock.now()
     const firstAt = await store.nextDeliveryAt(0)
-    if (firstAt === null || firstAt > now) return this.#msUntil(firstAt)
+    if (firstAt === null || firstAt > now) return firstAt
     await this.#declareDefaultSecret()
     const until = this.#after
-    while (this.#isRunning && (await this.#takeSome(now, until)) === 'more') continue
-    return this.#msUntil(await store.nextDeliveryAt(now))
+    while (this.#lookout.isRunning && (await this.#takeSome(now, until)) === 'more') continue
+    return store.nextDeliveryAt(now)
   }
 
   async #takeSome(now: number, until: string | null): Promise<'more' | 'enough'> {
@@ -160,10 +112,6 @@ export class WebhookSender implements NodePart {
     return page.isCutShort ? 'more' : 'enough'
   }
 
-  #msUntil(at: number | null): number | null {
-    return at === null ? null : Math.max(0, at - this.#parts.clock.now())
-  }
-
   /** The URLs of Jobs are signed with it, and somebody must have made it. */
   async #declareDefaultSecret(): Promise<void> {
     if (this.#hasDefaultSecret) return
@@ -173,7 +121,7 @@ export class WebhookSender implements NodePart {
 
   #begin(leased: LeasedDelivery, leasedUntil: number): void {
     // A look that outlived its sender: whoever comes next finds the lease over.
-    if (!this.#isRunning) return
+    if (!this.#lookout.isRunning) return
     const { deliveryId } = leased.delivery
     const { lease } = leased
     const underWay = this.#posts.get(deliveryId)
@@ -185,7 +133,7 @@ export class WebhookSender implements NodePart {
     const breaker = new AbortController()
     const end = this.#send(leased, breaker.signal).finally(() => {
       this.#posts.delete(deliveryId)
-      this.#wake()
+      this.#lookout.wake()
     })
     this.#posts.set(deliveryId, { lease, leasedUntil, breaker, end })
   }
@@ -234,7 +182,7 @@ export class WebhookSender implements NodePart {
   }
 
   async #ended(): Promise<void> {
-    await this.#looking
+    await this.#lookout.stop()
     await Promise.all([...this.#posts.values()].map(({ end }) => end))
   }
 
@@ -254,11 +202,5 @@ export class WebhookSender implements NodePart {
       timer = this.#parts.clock.after(STOP_GRACE_MS, resolve)
     })
     await Promise.race([work, timeIsUp]).finally(() => timer?.cancel())
-  }
-
-  #cancelTimers(): void {
-    this.#dueTimer?.cancel()
-    this.#poll.cancel()
-    this.#dueTimer = null
   }
 }

@@ -28,6 +28,8 @@ export interface Work {
   readonly policy: JobPolicy
   /** Whether what a child of it prints is kept in a file. */
   readonly keepsOutput: boolean
+  /** What the body reported is being written, and its outcome waits for that. */
+  readonly isReporting: boolean
   findParents(): Parents | Promise<Parents>
   /** Called once, before the body begins. */
   openReporter(): Reporter
@@ -41,3 +43,6 @@ export interface Work {
 }
 
 export const NO_PARENTS: Parents = {}
+
+/** Told when a child has to wait for the store before it may begin. */
+export const CHILD_COMPLAINT = 'It cannot be written who a child process is; it begins when it can'

@@ -2,7 +2,7 @@ import type { DirectExecutions } from '../engine/direct-execution.ts'
 import type { RecoveryStats } from '../engine/recovery.ts'
 import type { OperationContext } from '../operations/context.ts'
 import type { Logger } from '../platform/logger.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { SchedulerLife } from './scheduler-life.ts'
 
 /** What the HTTP API and the CLI need of a scheduler to call the operations themselves. */
 export interface Door {
@@ -36,71 +36,55 @@ export interface NodeControl {
 
 export { DOOR } from '../operations/door.ts'
 
-/** A scheduler as the node it is. What only the scheduler itself knows is handed in. */
+/** A scheduler as the node it is. */
 export class NodeOf implements NodeControl {
   readonly name: string
   readonly concurrency: number
-  readonly #scheduler: Scheduler
-  readonly #inside: {
-    readonly isClosing: () => boolean
-    readonly lastRecovery: () => RecoveryStats | null
-    readonly join: () => Promise<void>
-    readonly wake: () => void
-  }
+  readonly #life: SchedulerLife
 
-  constructor(
-    scheduler: Scheduler,
-    { name, concurrency }: { readonly name: string; readonly concurrency: number },
-    inside: {
-      isClosing: () => boolean
-      lastRecovery: () => RecoveryStats | null
-      join: () => Promise<void>
-      wake: () => void
-    },
-  ) {
+  constructor(life: SchedulerLife, { name, concurrency }: { readonly name: string; readonly concurrency: number }) {
     this.name = name
     this.concurrency = concurrency
-    this.#scheduler = scheduler
-    this.#inside = inside
+    this.#life = life
   }
 
   get nodeId(): string {
-    return this.#scheduler.nodeId
+    return this.#life.node.nodeId
   }
 
   get isStarted(): boolean {
-    return this.#scheduler.isStarted
+    return this.#life.node.isStarted
   }
 
   get isClosing(): boolean {
-    return this.#inside.isClosing()
+    return this.#life.isClosing
   }
 
   get executing(): readonly string[] {
-    return this.#scheduler.executing
+    return this.#life.node.executing
   }
 
   get executingDirect(): readonly string[] {
-    return this.#scheduler.executingDirect
+    return this.#life.node.executingDirect
   }
 
   get lastRecovery(): RecoveryStats | null {
-    return this.#inside.lastRecovery()
+    return this.#life.lastRecovery
   }
 
   join(): Promise<void> {
-    return this.#inside.join()
+    return this.#life.call(() => this.#life.node.join())
   }
 
   start(): Promise<RecoveryStats> {
-    return this.#scheduler.start()
+    return this.#life.start()
   }
 
   stop(timeoutMs: number): Promise<{ readonly stillRunning: readonly string[] }> {
-    return this.#scheduler.stop(timeoutMs)
+    return this.#life.stop(timeoutMs)
   }
 
   wake(): void {
-    this.#inside.wake()
+    this.#life.node.wake()
   }
 }

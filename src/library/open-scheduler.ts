@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { PawlError } from '../domain/errors.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 import { createIdSource } from '../platform/ids.ts'
 import type { LimitRecord, TypeRecord } from '../store/maintenance.ts'
 import type { Store } from '../store/store.ts'
@@ -19,7 +20,7 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
   const checked = readSchedulerOptions(options)
   const store = await options.store.open()
   try {
-    const { clock } = checked
+    const clock = checked.clock ?? clockOf(store)
     const stored = await ensureLimits(store, checked.limits)
     warnOfOtherLimits(checked, stored)
     refuseUnknownResources(checked.types.values(), stored)
@@ -34,6 +35,11 @@ export async function openScheduler(options: SchedulerOptions): Promise<Schedule
     await store.close()
     throw error
   }
+}
+
+/** Whoever shares a store goes by its time, however wrong the clock of his own machine is. Waiting needs no right time. */
+function clockOf({ now }: Store): Clock {
+  return now === null ? systemClock : { now, after: systemClock.after }
 }
 
 // Who only reads must not have to wait for those who write, so that nothing is written that is there already.

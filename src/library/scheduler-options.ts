@@ -11,7 +11,7 @@ import {
 import { invalid, readText, readWhole, refuseUnknownKeys } from '../domain/options.ts'
 import { type ConcurrencyPolicy, fillFreePlaces } from '../engine/concurrency-policy.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
-import { type Clock, systemClock } from '../platform/clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { type Logger, neverThrowing, stderrLogger } from '../platform/logger.ts'
 import { type Random, systemRandom } from '../platform/random.ts'
 import { AddressGuard } from '../platform/webhook-address.ts'
@@ -41,7 +41,7 @@ export interface SchedulerOptions {
   readonly concurrencyPolicy?: ConcurrencyPolicy
   /** @default warnings and errors, one line each, on stderr */
   readonly logger?: Logger
-  /** @default the system's clock */
+  /** @default the system's clock; with a store that many machines share, the time of the store */
   readonly clock?: Clock
   /** @default Math.random */
   readonly random?: Random
@@ -79,7 +79,8 @@ export interface CheckedOptions {
   readonly name: string
   readonly policy: ConcurrencyPolicy
   readonly logger: Logger
-  readonly clock: Clock
+  /** Null: none was given. */
+  readonly clock: Clock | null
   readonly random: Random
   readonly acceptAnyType: boolean
 }
@@ -99,7 +100,7 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     name: readText(options.name ?? `${hostname()}-${process.pid}`, 'name'),
     policy: readPort(options.concurrencyPolicy ?? fillFreePlaces, ['decideClaims'], 'concurrencyPolicy'),
     logger: neverThrowing(readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger')),
-    clock: readPort(options.clock ?? systemClock, ['now', 'after'], 'clock'),
+    clock: options.clock === undefined ? null : readPort(options.clock, ['now', 'after'], 'clock'),
     random: readPort(options.random ?? systemRandom, ['next'], 'random'),
     acceptAnyType: readBoolean(options.acceptAnyType ?? false, 'acceptAnyType'),
   }

@@ -40,6 +40,8 @@ const DONE: Readonly<Record<Exclude<Remedy, 'recovery'>, string>> = {
   tags: 'The list of Jobs by tag was made anew.',
   'business-keys': 'Business keys were given to the chains that are live, and taken from those that are not.',
   'scheduled-chains': 'The lists of live chains of schedules were made anew.',
+  permits: 'Permits were given to the bodies that execute, and taken from those that do not.',
+  'uncompleted-runs': 'The list of failed and skipped Runs was made anew.',
 }
 
 /**

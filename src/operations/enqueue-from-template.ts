@@ -4,7 +4,7 @@ import type { EnqueueRequest } from '../engine/enqueue.ts'
 import { usableTemplate } from '../engine/schedule-firing.ts'
 import type { EnqueuedItem } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
-import { enqueueJob } from './enqueue-jobs.ts'
+import { enqueueJob, enqueueJobWithin } from './enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from './enqueue-options.ts'
 import { readJson } from './template-options.ts'
 
@@ -17,8 +17,10 @@ export async function enqueueFromTemplate(
   templateId: string,
   overrides?: unknown,
   options?: EnqueueOptions,
+  tx?: object,
 ): Promise<EnqueuedItem> {
-  return enqueueJob(context, await requestFromTemplate(context, templateId, overrides, options))
+  const request = await requestFromTemplate(context, templateId, overrides, options)
+  return tx === undefined ? enqueueJob(context, request) : enqueueJobWithin(context, tx, request)
 }
 
 /** What such a request asks for, with the template as it is now. */

@@ -1,4 +1,4 @@
-import { PawlError } from '../domain/errors.ts'
+import { assert, PawlError } from '../domain/errors.ts'
 import type { Job } from '../domain/job.ts'
 import { invalid } from '../domain/options.ts'
 import { type EnqueueRequest, prepareJob } from '../engine/enqueue.ts'
@@ -40,17 +40,22 @@ export interface ListedRequest extends EnqueueRequest {
   readonly ref: string | null
 }
 
-/** Accepts all of them or none. */
+/** Accepts all of them or none. With `tx`, inside that transaction of the caller's. */
 export async function enqueueJobs(
   context: OperationContext,
   requests: readonly ListedRequest[],
+  tx?: object,
 ): Promise<readonly EnqueuedItem[]> {
+  if (tx !== undefined) refuseSynchronous(context)
   if (requests.length > ENQUEUE_MANY_MAX) {
     throw invalid('jobs', `a list of at most ${ENQUEUE_MANY_MAX} jobs`, requests.length)
   }
   if (requests.length === 0) return []
   const jobs = await prepareList(context, requests)
-  return accepted(await context.store.enqueueJobs(jobs, context.clock.now()), requests)
+  const { store, clock } = context
+  const result =
+    tx === undefined ? store.enqueueJobs(jobs, clock.now()) : store.enqueueJobsWithin(tx, jobs, clock.now())
+  return accepted(await result, requests)
 }
 
 /** Jobs that can be written together: local names are replaced by ids, and nobody waits for himself. */
@@ -69,8 +74,29 @@ export async function prepareList(context: OperationContext, requests: readonly 
   return jobs
 }
 
-/** Accepts one Job inside the caller's own transaction, on a store whose transactions are synchronous. */
+/** Accepts one Job inside the caller's own transaction: it exists if and only if the caller commits. */
+export async function enqueueJobWithin(
+  context: OperationContext,
+  tx: object,
+  request: EnqueueRequest,
+): Promise<EnqueuedItem> {
+  refuseSynchronous(context)
+  const job = await prepare(context, request)
+  return acceptedOne(await context.store.enqueueJobsWithin(tx, [job], context.clock.now()), request)
+}
+
+function refuseSynchronous({ store }: OperationContext): void {
+  if (store.callerTransactions === 'asynchronous') return
+  throw new PawlError(
+    'invalid_option',
+    `\`tx\` is for PostgreSQL. On ${store.description} transactions are synchronous: use \`enqueueSync(database, type, params)\` inside yours.`,
+    { path: 'tx' },
+  )
+}
+
+/** The same on a store whose transactions are synchronous. */
 export function enqueueJobSync(context: OperationContext, transaction: unknown, request: EnqueueRequest): EnqueuedItem {
+  refuseAsynchronous(context)
   const job = prepare(context, request)
   if (job instanceof Promise) {
     job.catch(() => {})
@@ -80,13 +106,16 @@ export function enqueueJobSync(context: OperationContext, transaction: unknown, 
     )
   }
   const result = context.store.enqueueJobsWithin(transaction, [job], context.clock.now())
-  if (result instanceof Promise) {
-    throw new PawlError(
-      'invalid_option',
-      'enqueueSync needs a store with synchronous transactions, such as SQLite. Use enqueue.',
-    )
-  }
+  assert(!(result instanceof Promise), 'a store whose transactions are synchronous answers at once')
   return acceptedOne(result, request)
+}
+
+function refuseAsynchronous({ store }: OperationContext): void {
+  if (store.callerTransactions === 'synchronous') return
+  throw new PawlError(
+    'invalid_option',
+    `\`enqueueSync\` is for SQLite. On ${store.description} transactions are asynchronous: use \`await enqueue(type, params, { tx })\` inside yours.`,
+  )
 }
 
 /** A Job that can be written, or an error that says what is wrong with the request. */

@@ -13,6 +13,8 @@ export interface PruneOptions {
 /** How much was removed, or would be. */
 export interface Pruned {
   readonly jobsRemoved: number
+  /** Groups of which no member is left then. */
+  readonly groupsRemoved: number
   /** Records of direct executions. */
   readonly reservationsRemoved: number
   /** Entries of the audit log. */
@@ -33,10 +35,12 @@ export async function pruneHistory(context: OperationContext, options: PruneOpti
   const endedBefore = context.clock.now() - olderThanMs
   if (dryRun) return countPrunable(context, endedBefore)
   let jobsRemoved = 0
+  let groupsRemoved = 0
   let cursor: string | null = null
   do {
     const page = await context.store.pruneChains({ endedBefore, limit: PAGE, cursor })
     jobsRemoved += page.jobsRemoved
+    groupsRemoved += page.groupsRemoved
     cursor = page.nextCursor
     for (const path of page.logPaths) await removeLogFile(context, path)
   } while (cursor !== null)
@@ -46,15 +50,17 @@ export async function pruneHistory(context: OperationContext, options: PruneOpti
     reservationsRemoved += page.removed
     cursor = page.nextCursor
   } while (cursor !== null)
-  return { jobsRemoved, reservationsRemoved, auditRemoved: await pruneAudit(context, endedBefore) }
+  return { jobsRemoved, groupsRemoved, reservationsRemoved, auditRemoved: await pruneAudit(context, endedBefore) }
 }
 
 async function countPrunable({ store }: OperationContext, endedBefore: number): Promise<Pruned> {
   let jobsRemoved = 0
+  let groupsRemoved = 0
   let cursor: string | null = null
   do {
     const page = await store.countPrunableChains({ endedBefore, limit: PAGE, cursor })
     jobsRemoved += page.jobs
+    groupsRemoved += page.groups
     cursor = page.nextCursor
   } while (cursor !== null)
   let reservationsRemoved = 0
@@ -63,7 +69,7 @@ async function countPrunable({ store }: OperationContext, endedBefore: number): 
     reservationsRemoved += page.reservations
     cursor = page.nextCursor
   } while (cursor !== null)
-  return { jobsRemoved, reservationsRemoved, auditRemoved: await store.countAudit(endedBefore) }
+  return { jobsRemoved, groupsRemoved, reservationsRemoved, auditRemoved: await store.countAudit(endedBefore) }
 }
 
 /** Until a page is not full: where pruning itself is noted, each page that removes something leaves one more entry. */

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { killProcess, killProcessGroup } from './process-group.ts'
 import { findListedProcess, hasLivingMember, readBootId, readPidNamespace } from './process-table.ts'
@@ -7,6 +8,8 @@ export interface ProcessIdentity {
   readonly pid: number
   /** Its start time as the operating system tells it. */
   readonly startTime: string
+  /** The machine, by its name: pids of another one say nothing here. */
+  readonly host: string
   readonly bootId: string
   readonly pidNamespace: string
 }
@@ -17,7 +20,9 @@ const KILL_TIMEOUT_MS = 10_000
 /** Who the process with this pid is, or null when there is none. */
 export function identifyProcess(pid: number): ProcessIdentity | null {
   const found = findListedProcess(pid)
-  return found && { pid, startTime: found.startTime, bootId: readBootId(), pidNamespace: readPidNamespace() }
+  if (found === null) return null
+  const { startTime } = found
+  return { pid, startTime, host: hostname(), bootId: readBootId(), pidNamespace: readPidNamespace() }
 }
 
 /** Whether this very process still executes here. A zombie does not. */
@@ -28,7 +33,7 @@ export function isSameProcess(identity: ProcessIdentity): boolean {
 
 /**
  * Kills a process and the group it leads, and resolves when none of them executes any more.
- * `gone`: there was nothing to kill. `foreign`: its pid means something in another pid namespace, not here.
+ * `gone`: there was nothing to kill. `foreign`: its pid means something on another machine or in another pid namespace.
  * Rejects when it may not be killed, or does not go away.
  */
 export async function killOrphan(identity: ProcessIdentity): Promise<'killed' | 'gone' | 'foreign'> {
@@ -61,6 +66,8 @@ async function becomesFalse(isSo: () => boolean): Promise<boolean> {
 }
 
 function whereIs(identity: ProcessIdentity): 'here' | 'gone' | 'foreign' {
+  // Another boot of this machine ended all of its processes. Of another machine we know nothing.
+  if (identity.host !== hostname()) return 'foreign'
   // Linux counts start times from the boot. Without knowing the boot they could fit a stranger.
   if (process.platform === 'linux' && identity.bootId === 'unknown') return 'foreign'
   if (identity.bootId !== readBootId()) return 'gone'

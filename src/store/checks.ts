@@ -12,9 +12,20 @@ export const ROWS_COUNTED_MAX = 1_000
  * - `tags`: the list of Jobs by tag;
  * - `business-keys`: who holds a key, as the live chains say;
  * - `scheduled-chains`: which chains of a schedule are live;
- * - `dependents`: the stored order to tell dependents of a chain that has settled.
+ * - `dependents`: the stored order to tell dependents of a chain that has settled;
+ * - `permits`: which permits are taken, as the bodies that execute say; nothing where they are counted anew each time;
+ * - `uncompleted-runs`: the list of Runs that failed or were skipped; nothing where it is an index.
  */
-export type Derived = 'nodes' | 'queue' | 'groups' | 'tags' | 'business-keys' | 'scheduled-chains' | 'dependents'
+export type Derived =
+  | 'nodes'
+  | 'queue'
+  | 'groups'
+  | 'tags'
+  | 'business-keys'
+  | 'scheduled-chains'
+  | 'dependents'
+  | 'permits'
+  | 'uncompleted-runs'
 
 /** In the order in which they are made anew: each may follow from those before it. */
 export const DERIVED: readonly Derived[] = [
@@ -25,6 +36,8 @@ export const DERIVED: readonly Derived[] = [
   'tags',
   'business-keys',
   'scheduled-chains',
+  'permits',
+  'uncompleted-runs',
 ]
 
 /** What puts it right: the recovery that every start of a node does, or making something anew. */

@@ -36,7 +36,7 @@ export interface Transition {
   readonly message?: string | null
 }
 
-/** All transitions of one commit. Rows are numbered in the order of the commits. */
+/** All transitions of one commit. Rows are numbered upwards, in an order in which the commits may have happened. */
 export interface EventRow {
   readonly seq: number
   readonly transitions: readonly Transition[]
@@ -77,9 +77,13 @@ export type StoreSignal =
   | { readonly kind: 'changed-elsewhere' }
 
 export interface EventStore {
-  /** Rows after `seq`, oldest first. */
+  /**
+   * Rows after `seq`, oldest first. A store may hold back the newest ones for a moment, until nothing can appear before them:
+   * so whoever goes on from the last row he read misses none. When a row can be read, so can all that were committed before
+   * its own transaction began.
+   */
   readEvents(afterSeq: number, limit: number): Promise<readonly EventRow[]>
-  /** The newest row's number, 0 when there is none. */
+  /** The number of the newest row that can be read, 0 when there is none. */
   lastEventSeq(): Promise<number>
   /** Calls the listener after each commit, from here or elsewhere. Returns the way to stop it. */
   subscribe(listener: (signal: StoreSignal) => void): () => void

@@ -45,7 +45,8 @@ export interface CascadeStore {
 
   /**
    * Carries out one page of a stored cascade: releases, cancels, skips or revives up to `limit` dependents or members, in
-   * one transaction with the note of how far it came. `idle`: there is none, or this node may not write.
+   * one transaction with the note of how far it came. `idle`: there is none, others carry them out right now, or this
+   * node may not write.
    */
   applyCascade(request: {
     /** Skipped members get a Run, and this node is its author. */

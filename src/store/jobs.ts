@@ -151,6 +151,9 @@ export interface JobStore {
    */
   enqueueJobs(jobs: readonly NewJob[], now: number): Promise<EnqueueResult>
 
+  /** How transactions are on this kind of database, and so whether `enqueueJobsWithin` answers at once or later. */
+  readonly callerTransactions: 'synchronous' | 'asynchronous'
+
   /**
    * The same inside the caller's own transaction: the Jobs exist if and only if the caller commits. A store whose
    * transactions are synchronous returns the result itself, others a promise of it.

@@ -41,6 +41,8 @@ export interface PruneRequest {
 
 export interface PrunePage {
   readonly jobsRemoved: number
+  /** Settled groups that went with the last of their members. */
+  readonly groupsRemoved: number
   /** Log files of the removed Runs, for the caller to delete. */
   readonly logPaths: readonly string[]
   /** Null: everything has been looked at. */
@@ -50,6 +52,7 @@ export interface PrunePage {
 /** What `pruneChains` would remove with the same request. */
 export interface PrunableChains {
   readonly jobs: number
+  readonly groups: number
   readonly nextCursor: string | null
 }
 

@@ -41,5 +41,10 @@ export interface Liveness {
 export interface Life {
   /** Shows that it goes on. `lost`: for a while it could not, and others may have taken it for dead; it must register anew. */
   beat(): Promise<'alive' | 'lost'>
+  /**
+   * How sure others can be of it right now. `silent`: a proof is overdue, so nothing new may begin. `fading`: soon others may
+   * take it for dead, so what must not be executed twice at once has to stop. Costs nothing to ask.
+   */
+  standing(): 'sound' | 'silent' | 'fading'
   end(): Promise<void>
 }

@@ -105,6 +105,8 @@ export interface ChildIdentity {
   readonly pid: number
   /** Its start time as the kernel tells it; two processes with one pid differ in it. */
   readonly startTime: string
+  /** The machine's name: recovery on another one neither judges nor kills it. */
+  readonly host: string
   readonly bootId: string
   readonly pidNamespace: string
 }

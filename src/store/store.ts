@@ -39,6 +39,11 @@ export interface Store
   /** The database in words, for messages: `sqlite pawl.db`. */
   readonly description: string
   readonly liveness: Liveness
+  /**
+   * The time by which all who share this store go, in epoch milliseconds. Null: they are on one machine, and its own clock
+   * will do.
+   */
+  readonly now: (() => number) | null
   /** The folder for log files of command jobs, made when first needed; null when this store has no place for files. */
   readonly logDirectory: string | null
   /** Waits for what is under way, then lets go of the database. */

@@ -5,6 +5,7 @@ import type { SchedulerOptions } from '../library/scheduler-options.ts'
 import { sqlite } from '../stores/sqlite/index.ts'
 import { type Duration, toMs } from './duration.ts'
 import { SettableClock } from './settable-clock.ts'
+import { WatchedSource } from './watched-source.ts'
 
 export interface TestSchedulerOptions extends Omit<SchedulerOptions, 'store' | 'clock'> {
   /** @default a new database in memory */
@@ -33,9 +34,10 @@ export interface TestScheduler extends AsyncDisposable {
 /** Opens and starts a scheduler on a virtual clock. */
 export async function openTestScheduler(options: TestSchedulerOptions = {}): Promise<TestScheduler> {
   const { patienceMs = 25, clock = new SettableClock(), store = sqlite(':memory:'), ...rest } = options
-  const scheduler = await openScheduler({ ...rest, store, clock })
+  const watched = new WatchedSource(store)
+  const scheduler = await openScheduler({ ...rest, store: watched, clock })
   await scheduler.start()
-  const settle = () => becomeStill(scheduler, patienceMs)
+  const settle = () => becomeStill(scheduler, watched, patienceMs)
   const advanceTo = async (target: number): Promise<void> => {
     await settle()
     for (;;) {
@@ -57,7 +59,7 @@ export async function openTestScheduler(options: TestSchedulerOptions = {}): Pro
     done.catch(() => {})
     // Closing waits on the clock for bodies that do not end; nobody else moves it now.
     while (!isClosed) {
-      await becomeStill(scheduler, patienceMs)
+      await settle()
       const next = clock.nextTimerAt()
       if (!isClosed && next !== null) clock.set(next)
     }
@@ -76,11 +78,14 @@ export async function openTestScheduler(options: TestSchedulerOptions = {}): Pro
 /** Turns of the event loop without anything under way after which nothing more is to come. */
 const STILL_TURNS = 8
 
+/** A call to the store is waited for, but not one that hangs: then it is what the test is about. */
+const CALL_PATIENCE_MS = 5_000
+
 /**
- * Waits until nothing moves any more without the clock. With no body under way a few turns of the event loop show that;
- * a body that executes may wait for real I/O, so it gets a moment of real time.
+ * Waits until nothing moves any more without the clock. With no body and no call to the store under way a few turns of the
+ * event loop show that; a body that executes may wait for real I/O, so it gets a moment of real time.
  */
-async function becomeStill(scheduler: Scheduler, patienceMs: number): Promise<void> {
+async function becomeStill(scheduler: Scheduler, store: WatchedSource, patienceMs: number): Promise<void> {
   let stillTurns = 0
   let stillSince = performance.now()
   let fingerprint = ''
@@ -88,7 +93,8 @@ async function becomeStill(scheduler: Scheduler, patienceMs: number): Promise<vo
     await new Promise<void>((resolve) => setImmediate(resolve))
     const bodies = [...scheduler.executing, ...scheduler.executingDirect]
     const present = bodies.join()
-    if (present !== fingerprint || (!scheduler.isQuiet && bodies.length === 0)) {
+    const isCalling = store.calls > 0 && performance.now() - store.lastCallAt < CALL_PATIENCE_MS
+    if (present !== fingerprint || isCalling || (!scheduler.isQuiet && bodies.length === 0)) {
       fingerprint = present
       stillTurns = 0
       stillSince = performance.now()

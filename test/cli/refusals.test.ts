@@ -1,6 +1,6 @@
 // What the command line must refuse, or say, before it does any harm.
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -82,6 +82,8 @@ describe('where there is no database', () => {
     [['enqueue', '--file', 'jobs.json'], 2],
     [['run', 'nope'], 4],
     [['keys', 'create', '--name', '', '--role', 'admin'], 2],
+    // It looks first whether there is an admin key.
+    [['keys', 'create', '--name', '', '--role', 'viewer'], 2],
     [['schedules', 'create', 'x', '--type', 'nope', '--cron', '@daily'], 2],
   ])('%j is refused without making one', async (argv, expected) => {
     const folder = newFolder()
@@ -221,16 +223,55 @@ test('the first interrupt ends a command that waits for stdin', async () => {
   expect(await running).toMatchObject({ exitCode: 130, stdout: '' })
 })
 
-test('a server that never answers is given up after half a minute', async () => {
-  const clock = new SettableClock(0)
-  const server = createServer(() => clock.set(30_000))
+/** A server of ours, and its address. */
+async function listening(answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('a server that never answers is given up after half a minute', async () => {
+  const clock = new SettableClock(0)
+  const url = await listening(() => clock.set(30_000))
   const { exitCode, stderr } = await pawl(['jobs', 'list', '--server', url], { clock })
   expect(exitCode).toBe(1)
   expect(stderr).toContain(`${url} has not answered within 30 s.`)
+})
+
+test.each([
+  [['run', 'story'], { result: 'written', skipped: null }],
+  [['prune', '--older-than', '1d'], { dry_run: false, jobs_removed: 7 }],
+])('what works for as long as it needs to is waited for: %j', async (argv, body) => {
+  const clock = new SettableClock(0)
+  const url = await listening((_, response) => {
+    clock.set(3_600_000)
+    setImmediate(() => {
+      response.setHeader('content-type', 'application/json')
+      response.end(JSON.stringify(body))
+    })
+  })
+  const { exitCode, stdout, stderr } = await pawl([...argv, '--json', '--server', url], { clock })
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+  expect(JSON.parse(stdout)).toMatchObject(body)
+})
+
+test('the key on the command line counts, whatever PAWL_API_KEY says', async () => {
+  const on = await openTarget('server')
+  const { key } = await on.json<{ key: string }>('keys', 'create', '--name', 'boss', '--role', 'admin')
+  const other = `pawl_${'x'.repeat(43)}`
+  const listed = (said: string, inEnv: string) =>
+    on.pawlWith({ env: { PAWL_API_KEY: inEnv } }, 'jobs', 'list', '--key', said)
+  expect((await listed(key, other)).exitCode).toBe(0)
+  expect((await listed(other, key)).exitCode).toBe(1)
+})
+
+test('what follows -- is no option: an error is told in words to who asked about a job of the name --json', async () => {
+  const on = await openTarget('store')
+  const { exitCode, stderr } = await pawl(['why', ...on.flags, '--', '--json'], { cwd: on.folder })
+  expect(exitCode).toBe(4)
+  expect(stderr).toMatch(/^error: There is no job --json\./)
 })

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
@@ -164,6 +165,8 @@ test('an address that it cannot or may not use is one clear line and exit 1', as
     stdout: '',
     stderr: `error: Port ${port} on 127.0.0.1 is in use already. Stop what listens there, or choose another port.`,
   })
+  // Nothing was begun: no database was made.
+  expect(existsSync(project.database)).toBe(false)
 
   const reachable = await project.run('serve', '--port', '0', '--host', '0.0.0.0')
   expect(reachable).toMatchObject({ exit: 1, stdout: '' })

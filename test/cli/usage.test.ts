@@ -151,8 +151,7 @@ describe('the target', () => {
   })
 
   test.each([
-    ['postgres://localhost/x', 'no PostgreSQL store yet'],
-    ['postgresql://localhost/x', 'no PostgreSQL store yet'],
+    ['postgres:pawl', 'Expected the address of a database such as postgres://'],
     ['mysql://localhost/x', "unknown kind 'mysql:'"],
     ['sqlite:', 'got no name'],
     ['', 'got no name'],

@@ -83,12 +83,39 @@ describe('a client over HTTP', () => {
     expect(error.message).toContain('Check that this is the address of a Pawl server.')
   })
 
+  test.each([
+    [500, '{}'],
+    [503, '[]'],
+    [404, '{"code":404,"detail":["none"]}'],
+    [400, '"no"'],
+  ])('does not take %i %s of another program for a refusal of Pawl', async (status, body) => {
+    const server = await openServer((_, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+    })
+    const error = await errorOf(createClient({ server }).jobs.list())
+    expect(error).toMatchObject({ status, code: 'unexpected_answer', message: `The server answered ${status}.` })
+    expect(error.path).toBeUndefined()
+  })
+
   test('does not take any object for the job that it asked for', async () => {
     const server = await openServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"id":1}')
     })
     const error = await errorOf(createClient({ server }).jobs.get('1'))
     expect(error.message).toContain('answered 200 with an object without `job_id`')
+  })
+
+  test('does not read an answer that is too large to be one', async () => {
+    const text = '{"items":[],"next_cursor":null}'
+    const bytes = Buffer.alloc(256 * 1_048_576 + 1, ' ')
+    bytes.write(text, bytes.length - text.length)
+    const answer = (body: Buffer) => async () =>
+      new Response(new ReadableStream({ start: (to) => (to.enqueue(body), to.close()) }), {
+        headers: { 'content-type': 'application/json' },
+      })
+    const listOf = (body: Buffer) => createClient({ server: 'http://127.0.0.1', fetch: answer(body) }).jobs.list()
+    expect(await listOf(Buffer.from(text))).toEqual(JSON.parse(text))
+    expect((await errorOf(listOf(bytes))).code).toBe('unexpected_answer')
   })
 
   test('says that the connection was cut', async () => {
@@ -121,8 +148,10 @@ describe('a client over HTTP', () => {
     const server = await openServer(() => {})
     const caller = new AbortController()
     const asked = createClient({ server }).jobs.list({}, { signal: caller.signal })
-    caller.abort(new Error('changed my mind'))
-    await expect(asked).rejects.toThrow('changed my mind')
+    const reason = new Error('changed my mind')
+    caller.abort(reason)
+    // The server is not to blame, so the caller gets its own reason back.
+    await expect(asked).rejects.toBe(reason)
   })
 
   test.each(['', 'pawl', 'ftp://x', 'http://u:p@x', 'http://x/?y', 'http://x/#y'])(
@@ -246,6 +275,40 @@ describe('events over HTTP', () => {
     end.abort()
     await followed
     expect(waited.slice(0, 8)).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000])
+  })
+
+  test('go on after a server that had too much to do, and begin with a short pause again once one has answered', async () => {
+    const clock = new SettableClock()
+    const waited: number[] = []
+    const measured = {
+      now: () => clock.now(),
+      after: (ms: number, wake: () => void) => {
+        if (ms <= 15_000) waited.push(ms)
+        return clock.after(ms, wake)
+      },
+    }
+    const answers = [429, 429, 'event', 503, 'event']
+    const server = await streaming((response) => {
+      const answer = answers.shift()
+      if (typeof answer === 'number') {
+        response.writeHead(answer, { 'content-type': 'application/problem+json' }).end('{"code":"rate_limited"}')
+        return
+      }
+      begin(response)
+      response.end('id: 1.0\nevent: job.queued\ndata: {}\n\n')
+    })
+    let seen = 0
+    const followed = (async () => {
+      for await (const _ of createClient({ server, clock: measured }).events()) if (++seen === 2) break
+    })()
+    await expect
+      .poll(() => {
+        endPause(clock)
+        return seen
+      }, PATIENCE)
+      .toBe(2)
+    await followed
+    expect(waited).toEqual([250, 500, 250, 500])
   })
 
   test('pass a reset on', async () => {

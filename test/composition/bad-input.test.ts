@@ -1,8 +1,8 @@
 // What is wrong with dependencies and groups is refused at the door with a code and a sentence, and nothing is stored.
 import { defineJob, openScheduler, PawlError, type Scheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { newStore } from '../stores/package-stores.ts'
 
 const step = defineJob({ type: 'step', params: z.string(), run: () => null })
 const MISSING = '01900000-0000-7000-8000-000000000000'
@@ -10,7 +10,7 @@ const MISSING = '01900000-0000-7000-8000-000000000000'
 let scheduler: Scheduler
 
 beforeEach(async () => {
-  scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [step] })
+  scheduler = await openScheduler({ store: newStore(), jobs: [step] })
 })
 
 afterEach(async () => {
@@ -220,7 +220,7 @@ describe('groups', () => {
   })
 
   test('refuses everything when the scheduler is closed', async () => {
-    const closed = await openScheduler({ store: sqlite(':memory:'), jobs: [step] })
+    const closed = await openScheduler({ store: newStore(), jobs: [step] })
     await closed.close()
     const calls = [
       () => closed.groups.create({ jobs: [item()] }),

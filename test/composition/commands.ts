@@ -7,7 +7,7 @@ import type { CancelMode } from '../../src/domain/job.ts'
 import { newGroup } from '../../src/store/conformance/composition-steps.ts'
 import { completed, endOf, failed, newId, newJob, newRetry, skipped } from '../../src/store/conformance/fixtures.ts'
 import type { Model } from './model.ts'
-import type { ModelJob, Request } from './model-state.ts'
+import { type ModelJob, PARAMS, type Request } from './model-state.ts'
 import type { World } from './world.ts'
 
 /** One thing that somebody does to a store. `crashAt`: right before that write of it, the process dies. */
@@ -39,8 +39,7 @@ abstract class Step implements fc.AsyncCommand<Model, World> {
   protected async both<T>(world: World, real: () => Promise<T>, expected: (answer: T) => unknown): Promise<T | null> {
     const attempt = await world.attempt(this.crashAt, real)
     if (attempt === 'crashed') return null
-    // Where a Job stands is not in the model.
-    expect(attempt.result).toMatchObject(expected(attempt.result) as object)
+    expect(attempt.result).toEqual(expected(attempt.result))
     return attempt.result
   }
 }
@@ -79,7 +78,7 @@ function toRequests(model: Model, wishes: readonly Wish[], isReversed: boolean):
 function toNewJob(request: Request) {
   const { id: jobId, idempotencyKey, ...rest } = request
   const idempotency = idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: 'f' }
-  return newJob({ jobId, idempotency, ...rest })
+  return newJob({ jobId, idempotency, params: PARAMS, ...rest })
 }
 
 /** The element that this number means. Small numbers mean the latest ones, so that a shrunk sequence stays meaningful. */
@@ -310,6 +309,37 @@ export class Reprioritise extends JobStep {
   }
 }
 
+/** Changes a Job that has not started. What is absent stays. */
+export class Edit extends JobStep {
+  readonly changes: Changes
+
+  constructor(target: number, changes: Changes, crashAt: number | null) {
+    super(target, crashAt)
+    this.changes = changes
+  }
+
+  /** Mostly what can be edited; but also what cannot. */
+  protected override candidates(model: Readonly<Model>): ModelJob[] {
+    return this.target % 8 === 7 ? model.living() : model.queue()
+  }
+
+  protected async act(model: Model, world: World): Promise<void> {
+    const { delayMs, ...rest } = this.changes
+    const edit = { ...rest, ...(delayMs === undefined ? {} : { runAt: delayMs === 0 ? null : model.now + delayMs }) }
+    const job = this.job(model)
+    const request = { jobId: job.id as string, edit, expected: null, now: model.now }
+    const real = async () => (await world.store.editJob(request)).kind
+    await this.both(world, real, () => model.edit(job, edit))
+  }
+}
+
+export interface Changes {
+  readonly priority?: number
+  readonly params?: string
+  /** 0: as soon as it can. */
+  readonly delayMs?: number
+}
+
 export class CancelGroup extends Step {
   readonly target: number
   readonly mode: CancelMode
@@ -359,11 +389,15 @@ export class ApplyCascade extends Step {
 
 export class Prune extends Step {
   protected async act(model: Model, world: World): Promise<void> {
-    const before = model.living().length
+    const jobs = model.living().length
+    const groups = model.groups.length
+    const counted = await world.countPrunable(model.now + 1)
     const real = () => world.store.pruneChains({ endedBefore: model.now + 1, limit: ALL, cursor: null })
     await this.both(world, real, () => {
       model.prune()
-      return { jobsRemoved: before - model.living().length, logPaths: [], nextCursor: null }
+      const gone = { jobs: jobs - model.living().length, groups: groups - model.groups.length }
+      expect(counted).toEqual(gone)
+      return { jobsRemoved: gone.jobs, groupsRemoved: gone.groups, logPaths: [], nextCursor: null }
     })
   }
 }
@@ -412,6 +446,10 @@ export function steps(): fc.Arbitrary<fc.AsyncCommand<Model, World>>[] {
     idempotencyKey: sometimes(fc.constantFrom('x', 'y'), 10),
   })
   const wishes = fc.array(wish, { minLength: 1, maxLength: 5 })
+  const changes = fc.record(
+    { priority: fc.constantFrom(0, 5), params: fc.constantFrom('{"n":1}', '{"n":2}'), delayMs: fc.constantFrom(0, 50) },
+    { requiredKeys: [] },
+  )
   const ending = fc.constantFrom<Ending>(
     'COMPLETED',
     'COMPLETED',
@@ -462,6 +500,10 @@ export function steps(): fc.Arbitrary<fc.AsyncCommand<Model, World>>[] {
     ),
     fc.tuple(target, crashAt).map((given) => new Release(...given)),
     fc.tuple(target, fc.constantFrom(0, 5), crashAt).map((given) => new Reprioritise(...given)),
+    ...often(
+      fc.tuple(target, changes, crashAt).map((given) => new Edit(...given)),
+      2,
+    ),
     fc.tuple(target, mode, crashAt).map((given) => new CancelGroup(...given)),
     crashAt.map((given) => new Prune(given)),
     fc.constantFrom(10, 50).map((ms) => new Wait(ms)),

@@ -1,11 +1,9 @@
 // Jobs that depend on each other, through the public API, with real handlers on a virtual clock.
 import { defineJob, NonRetryableError, openScheduler, type Scheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { newDatabase } from '../recovery/database.ts'
-import { isSoundlyComposed } from './soundness.ts'
+import { newSharedStore, newStore, openTestScheduler } from '../stores/package-stores.ts'
+import { isSoundlyComposedStore } from './soundness.ts'
 
 /** Returns its params. */
 const echo = defineJob({ type: 'echo', params: z.string(), run: ({ params }) => params })
@@ -90,7 +88,7 @@ describe('a Job with `dependsOn`', () => {
     const types = (['thread', 'process'] as const).map((isolation) =>
       defineJob({ type: `collect-${isolation}`, module, isolation }),
     )
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [...jobs, ...types] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [...jobs, ...types] })
     await scheduler.start()
     const parent = await scheduler.enqueue(echo, 'hello')
     for (const type of types) {
@@ -200,14 +198,14 @@ describe('a graph', () => {
   })
 
   test('of 10,000 Jobs in a line is accepted; when its head fails, all of them are cancelled', async () => {
-    const file = newDatabase()
-    await using stage = await openTestScheduler({ store: sqlite(file, { durability: 'process' }), jobs })
+    const store = newSharedStore()
+    await using stage = await openTestScheduler({ store, jobs })
     const { scheduler } = stage
     const line = await scheduler.enqueueGraph(lineOf(10_000, 'failing'))
     await stage.runUntilIdle()
     expect(await line['9999']?.settled()).toMatchObject({ outcome: 'CANCELLED' })
     expect(await countByStatus(scheduler, 'CANCELLED')).toBe(9_999)
-    isSoundlyComposed(file)
+    await isSoundlyComposedStore(store)
   }, 60_000)
 
   test('of 1,000 Jobs in a line runs to its end, each after the one before it', async () => {

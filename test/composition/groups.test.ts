@@ -1,12 +1,10 @@
 // Jobs that belong together, through the public API, with real handlers on a virtual clock.
 import { defineJob, NonRetryableError, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { aborted, newGate } from '../lifecycle/stage.ts'
-import { newDatabase } from '../recovery/database.ts'
-import { isSoundlyComposed } from './soundness.ts'
+import { newSharedStore, newStore, openTestScheduler } from '../stores/package-stores.ts'
+import { isSoundlyComposedStore } from './soundness.ts'
 
 /** Notes that it ran; fails when its params say so. */
 function newStep() {
@@ -160,9 +158,9 @@ describe('a group', () => {
 
   test('can be waited for in another process than that of its members', async () => {
     const { step } = newStep()
-    const file = newDatabase()
-    await using here = await openScheduler({ store: sqlite(file), jobs: [step] })
-    await using there = await openScheduler({ store: sqlite(file), jobs: [step] })
+    const store = newSharedStore()
+    await using here = await openScheduler({ store, jobs: [step] })
+    await using there = await openScheduler({ store, jobs: [step] })
     const group = await here.groups.create({ jobs: named(step, ['a', 'b']) })
     const waiting = here.groups.settled(group.groupId)
     await there.start()
@@ -171,7 +169,7 @@ describe('a group', () => {
 
   test('of which somebody waits rejects when the scheduler closes', async () => {
     const { step } = newStep()
-    const scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [step] })
+    const scheduler = await openScheduler({ store: newStore(), jobs: [step] })
     const group = await scheduler.groups.create({ jobs: named(step, ['a']) })
     const waiting = group.settled()
     const refused = expect(waiting).rejects.toMatchObject({ code: 'closed' })
@@ -181,13 +179,13 @@ describe('a group', () => {
 
   test('of 5,000 members is stopped page by page', async () => {
     const { step, ran } = newStep()
-    const file = newDatabase()
-    await using stage = await openTestScheduler({ store: sqlite(file, { durability: 'process' }), jobs: [step] })
+    const store = newSharedStore()
+    await using stage = await openTestScheduler({ store, jobs: [step] })
     const names = Array.from({ length: 5_000 }, (_, index) => (index === 0 ? 'bad' : `step ${index}`))
     const group = await stage.scheduler.groups.create({ mode: 'sequential', jobs: named(step, names) })
     await stage.runUntilIdle()
     expect(ran).toEqual(['bad'])
     expect(await group.settled()).toMatchObject({ status: 'PARTIAL', counts: { failed: 1, cancelled: 4_999 } })
-    isSoundlyComposed(file)
+    await isSoundlyComposedStore(store)
   }, 60_000)
 })

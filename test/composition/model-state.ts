@@ -2,6 +2,9 @@ import type { ChainOutcome } from '../../src/domain/chain.ts'
 import type { OnParentFailure } from '../../src/domain/dependency.ts'
 import type { GroupMode, OnMemberFailure } from '../../src/domain/group.ts'
 
+/** What every Job is accepted with, as JSON text. An edit may change it. */
+export const PARAMS = '{"n":0}'
+
 export interface ModelJob {
   /** Null: the store has chosen it, and the comparison will tell. */
   id: string | null
@@ -14,6 +17,8 @@ export interface ModelJob {
   priority: number
   position: number
   runAt: number
+  /** JSON text */
+  params: string
   group: ModelGroup | null
   /** Its body executes, also when its outcome is known. */
   isOccupied: boolean

@@ -1,7 +1,14 @@
 import type { ChainOutcome } from '../../src/domain/chain.ts'
 import type { OnParentFailure } from '../../src/domain/dependency.ts'
 import type { GroupMode, GroupStatus, OnMemberFailure } from '../../src/domain/group.ts'
-import type { CancelResult, EnqueueConflict, ManualRetryResult } from '../../src/store/jobs.ts'
+import type {
+  CancelResult,
+  EditResult,
+  EnqueueConflict,
+  EnqueueResult,
+  JobEdit,
+  ManualRetryResult,
+} from '../../src/store/jobs.ts'
 
 import {
   type Cascade,
@@ -16,6 +23,7 @@ import {
   type ModelGroup,
   type ModelJob,
   outcomeOf,
+  PARAMS,
   type Request,
 } from './model-state.ts'
 
@@ -26,16 +34,6 @@ import {
 
 /** As many dependents and members are dealt with in the transaction that concerns them; the rest is stored. */
 const AT_ONCE_MAX = 128
-
-type Conflict = EnqueueConflict
-
-/** The store also says where each Job stands. */
-type EnqueueResult =
-  | {
-      readonly kind: 'enqueued'
-      readonly items: readonly { readonly kind: 'created' | 'existing'; readonly jobId: string }[]
-    }
-  | { readonly kind: 'refused'; readonly conflict: Conflict }
 
 /** Who carries out cascades in this transaction. */
 interface Actor {
@@ -75,7 +73,7 @@ export class Model {
       const job = used ?? this.#accept(request, group)
       byId.set(request.id, job)
       return used === undefined
-        ? { kind: 'created' as const, jobId: request.id }
+        ? { kind: 'created' as const, jobId: request.id, position: job.position }
         : { kind: 'existing' as const, jobId: used.id as string, pruned: used.chain.isPruned }
     })
     if (group !== null) this.groups.push(group)
@@ -210,6 +208,20 @@ export class Model {
     return 'moved'
   }
 
+  edit(
+    job: ModelJob,
+    { priority = job.priority, params = job.params, runAt = job.runAt }: JobEdit,
+  ): EditResult['kind'] {
+    this.#begin()
+    if (job.status !== 'QUEUED') return 'not-queued'
+    if (priority !== job.priority) job.position = this.#lastPosition(priority)
+    job.priority = priority
+    job.params = params
+    // One that is to start as soon as it can keeps the instant since which it waits.
+    job.runAt = runAt ?? Math.min(job.runAt, this.now)
+    return 'edited'
+  }
+
   /** Removes all chains that may go. */
   prune(): void {
     for (const chain of this.chains) {
@@ -271,7 +283,7 @@ export class Model {
     this.#lastPositions = new Map()
   }
 
-  #findConflict(requests: readonly Request[]): Conflict | null {
+  #findConflict(requests: readonly Request[]): EnqueueConflict | null {
     const keys = new Map<string, string>()
     const own = new Set<string>()
     const isUsed = (key: string | null) => key !== null && (own.has(key) || this.#idempotency.has(key))
@@ -286,7 +298,7 @@ export class Model {
     return this.#findMissing(requests) ?? this.#findCycle(requests)
   }
 
-  #findMissing(requests: readonly Request[]): Conflict | null {
+  #findMissing(requests: readonly Request[]): EnqueueConflict | null {
     const own = new Set<string>()
     const isUsed = (key: string | null) => key !== null && (own.has(key) || this.#idempotency.has(key))
     for (const [index, { dependsOn, idempotencyKey }] of requests.entries()) {
@@ -310,7 +322,7 @@ export class Model {
   }
 
   /** By way of keys that mean the same Job, one of the list may wait for itself. */
-  #findCycle(requests: readonly Request[]): Conflict | null {
+  #findCycle(requests: readonly Request[]): EnqueueConflict | null {
     const firstOf = (request: Request) =>
       request.idempotencyKey === null
         ? request
@@ -398,6 +410,7 @@ export class Model {
       priority,
       position,
       runAt,
+      params: before?.params ?? PARAMS,
       group,
       isOccupied: false,
       isCancelRequested: false,

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { isSound, select } from '../recovery/database.ts'
+import { fileOf, holdsNoFault } from '../stores/each-store.ts'
 import { DatabaseSync } from './counting-driver.ts'
 
 /** What must hold of dependencies, groups and cascades in every committed state. */
@@ -64,6 +65,13 @@ export function isSoundlyComposed(file: string): void {
   const found = Object.entries(CONTRADICTIONS).filter(([, sql]) => select(file, sql).length > 0)
   expect(found.map(([name]) => name)).toEqual([])
   isSound(file)
+}
+
+/** The same of a store of either kind: by its own check of the invariants, and in a file by plain SQL. */
+export async function isSoundlyComposedStore(store: Parameters<typeof holdsNoFault>[0]): Promise<void> {
+  await holdsNoFault(store)
+  const file = fileOf(store)
+  if (file !== null) isSoundlyComposed(file)
 }
 
 /** Sees whether anybody has committed anything since it last looked. */

@@ -88,6 +88,19 @@ export class World {
     }
   }
 
+  /** What pruning would remove, counted in small pages. */
+  async countPrunable(endedBefore: number): Promise<{ readonly jobs: number; readonly groups: number }> {
+    let [jobs, groups] = [0, 0]
+    let cursor: string | null = null
+    do {
+      const page = await this.store.countPrunableChains({ endedBefore, limit: 3, cursor })
+      jobs += page.jobs
+      groups += page.groups
+      cursor = page.nextCursor
+    } while (cursor !== null)
+    return { jobs, groups }
+  }
+
   /** All that can be seen of the store must be as the model says. */
   async agreesWith(model: Model): Promise<void> {
     const jobs = (await this.store.listJobs({ limit: ALL }, model.now)).items.toReversed()
@@ -96,9 +109,7 @@ export class World {
     jobs.forEach((job, index) => {
       const other = expected[index] as ModelJob
       other.id ??= job.jobId
-      const { jobId, chainId, attempt, retryOf, status, hold, outcome, priority, dependsOn, groupId } = job
-      const seen = { jobId, chainId, attempt, retryOf, status, hold, outcome, priority, dependsOn, groupId }
-      expect(seen).toEqual(describe(model, other))
+      expect(job).toEqual({ ...job, ...describe(model, other) })
     })
     const queue = (await this.store.listQueue(ALL, model.now)).map(({ jobId }) => jobId)
     expect(queue).toEqual(model.queue().map(({ id }) => id))
@@ -139,6 +150,9 @@ function describe(model: Model, job: ModelJob): object {
     hold: job.status === 'QUEUED' ? model.holdOf(job) : null,
     outcome: job.outcome,
     priority: job.priority,
+    position: job.position,
+    runAt: job.runAt,
+    params: JSON.parse(job.params),
     dependsOn: named,
     groupId: job.group?.id ?? null,
   }

@@ -1,9 +1,8 @@
 // The caller’s side: what keeps a ticket alive, what ends the wait, and the life of a scheduler that only waits.
 import { defineJob, openScheduler, type Store } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { onFaultPoint, openTestScheduler, SettableClock } from 'pawl/testing'
+import { onFaultPoint, SettableClock } from 'pawl/testing'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { listeningLogger, newDatabasePath, newGate, refusalOf } from '../lifecycle/stage.ts'
+import { listeningLogger, newGate, newSharedStore, newStore, openTestScheduler, refusalOf } from '../lifecycle/stage.ts'
 import { PATIENCE } from '../recovery/processes.ts'
 
 afterEach(() => onFaultPoint(null))
@@ -22,9 +21,10 @@ async function openBusyStage() {
       return params
     },
   })
-  const store = await sqlite(':memory:').open()
+  const place = newStore()
+  const store = await place.open()
   const logger = listeningLogger()
-  const source = { ...sqlite(':memory:'), open: async () => store }
+  const source = { ...place, open: async () => store }
   const stage = await openTestScheduler({ store: source, jobs: [work], resources: { gpu: 1 }, concurrency: 2, logger })
   await stage.scheduler.enqueue(work, 'running')
   await stage.runUntilIdle()
@@ -132,7 +132,7 @@ async function openAbandonedTicket(store: Store, clock: SettableClock, type: str
 describe('a scheduler that was never started', () => {
   /** A worker whose only place is taken until the gate opens, and a caller beside it. */
   async function openPair() {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const gate = newGate()
     const work = defineJob({
       type: 'work',
@@ -141,11 +141,11 @@ describe('a scheduler that was never started', () => {
         return params
       },
     })
-    const worker = await openScheduler({ store: sqlite(path), jobs: [work], name: 'worker' })
+    const worker = await openScheduler({ store, jobs: [work], name: 'worker' })
     await worker.start()
     await worker.enqueue(work, 'running')
     await vi.waitFor(() => expect(worker.executing).toHaveLength(1), PATIENCE)
-    const caller = await openScheduler({ store: sqlite(path), jobs: [work], name: 'caller' })
+    const caller = await openScheduler({ store, jobs: [work], name: 'caller' })
     const nodes = async () => (await worker.listNodes()).map(({ name, claims }) => ({ name, claims }))
     const waiting = async (count: number) => {
       const read = async () => (await worker.listReservations({ status: 'WAITING' })).items

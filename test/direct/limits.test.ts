@@ -1,9 +1,8 @@
 // A ticket waits for the same permits as a Job, and holds back its own kind while it waits; never a place that it could not
 // use yet.
 import { defineJob } from 'pawl'
-import { openTestScheduler } from 'pawl/testing'
 import { expect, test } from 'vitest'
-import { type Gate, newGate, refusalOf } from '../lifecycle/stage.ts'
+import { type Gate, newGate, openTestScheduler, refusalOf } from '../lifecycle/stage.ts'
 
 /** Types whose bodies end when they are told to, and the order in which they began. */
 async function openStage(options: { readonly maxRunning?: number } = {}) {

@@ -1,9 +1,7 @@
 // Many callers at once: a long line for one thing holds up nobody else, and waiting costs no more for being many.
 import { defineJob } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { expect, test, vi } from 'vitest'
-import { newGate, refusalOf } from '../lifecycle/stage.ts'
+import { newGate, newStore, openTestScheduler, refusalOf } from '../lifecycle/stage.ts'
 
 test('a long line before a taken limit holds up neither another direct execution nor the queue', async () => {
   const gate = newGate()
@@ -28,7 +26,8 @@ test('a long line before a taken limit holds up neither another direct execution
 
 /** Callers of a type, and how often the store is asked about them while they wait. */
 async function openCountedStage() {
-  const store = await sqlite(':memory:').open()
+  const source = newStore()
+  const store = await source.open()
   const statuses = vi.spyOn(store, 'findReservationStatuses')
   const records = vi.spyOn(store, 'findReservations')
   const total = (calls: readonly (readonly [readonly string[]])[]) => calls.reduce((sum, [ids]) => sum + ids.length, 0)
@@ -42,7 +41,7 @@ async function openCountedStage() {
     },
   })
   const stage = await openTestScheduler({
-    store: { ...sqlite(':memory:'), open: async () => store },
+    store: { ...source, open: async () => store },
     jobs: [work],
     concurrency: 5,
   })

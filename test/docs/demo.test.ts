@@ -13,8 +13,11 @@ const folder = mkdtempSync(join(tmpdir(), 'pawl-demo-'))
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function startDemo(name: string): Promise<PawlProcess & { readonly url: string }> {
-  const demo = startNode(['demo/start.mjs', '--folder', join(folder, name)], ROOT, { PORT: '0' })
+async function startDemo(
+  name: string,
+  env: Record<string, string> = {},
+): Promise<PawlProcess & { readonly url: string }> {
+  const demo = startNode(['demo/start.mjs', '--folder', join(folder, name)], ROOT, { PORT: '0', ...env })
   const [, url = ''] = await demo.prints(/^Pawl is ready at (\S+) /)
   await demo.prints(/^What the webhook receives:$/)
   return { ...demo, url }
@@ -31,8 +34,8 @@ function commandsOf(demo: PawlProcess): string[] {
 }
 
 /** As a person would: in a shell, in the folder of the repository. */
-async function execute(command: string) {
-  const shell = startProgram('bash', ['-c', command], ROOT)
+async function execute(command: string, env: Record<string, string> = {}) {
+  const shell = startProgram('bash', ['-c', command], ROOT, env)
   return { command, exit: await shell.exited, stdout: shell.stdout, stderr: shell.stderr }
 }
 
@@ -87,6 +90,23 @@ describe('the demo', () => {
     expect(before.slice(0, 4)).toEqual([1, 1, 1, 1])
     expect(after.slice(0, 4)).toEqual(before.slice(0, 4))
     expect(after[4]).toBeLessThanOrEqual(Number(before[4]) + 4)
+  })
+
+  it('can be started again after somebody made a key, with that key', { timeout: 60_000 }, async () => {
+    const first = await startDemo('keys')
+    const { body } = await call(first.url, 'POST', '/api/keys', { name: 'me', role: 'admin' })
+    await end(first)
+
+    const without = startNode(['demo/start.mjs', '--folder', join(folder, 'keys'), '--port', '0'], ROOT)
+    await vi.waitFor(() => expect(without.stderr.join('\n')).toContain('as PAWL_API_KEY, or begin anew'), PATIENCE)
+    await end(without)
+
+    const PAWL_API_KEY = String(body['key'])
+    const again = await startDemo('keys', { PAWL_API_KEY })
+    const asking = commandsOf(again).filter((command) => command.includes('/why'))
+    expect(asking).toHaveLength(1)
+    expect(await execute(String(asking[0]), { PAWL_API_KEY })).toMatchObject({ exit: 0 })
+    await end(again)
   })
 
   it('ends when npm was told to end, which tells only its shell', async () => {

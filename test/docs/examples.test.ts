@@ -9,7 +9,8 @@ import { Workspace } from './workspace.ts'
 
 const folder = join(ROOT, 'examples')
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?[jt]s$/.test(name))
-const examples = files.filter((name) => !/[\\/]/.test(name))
+/** Those that need a PostgreSQL server are run by postgres-page.test.ts. */
+const examples = files.filter((name) => !/[\\/]/.test(name) && !name.startsWith('postgres'))
 const workspace = new Workspace()
 
 beforeAll(() => {

@@ -6,8 +6,8 @@ import { call, PATIENCE, type PawlProcess, startNode, startProgram } from '../cl
 import { type CodeBlock, ROOT, readPage } from './markdown.ts'
 
 // The page is executed against the demo, in order. A block `sh run` is what a person types, `exit=2` what it exits with, and
-// a block `text output` after it is what it prints, from the first line on. Ids, instants and numbers are those of whoever
-// wrote the page; the first time that an id is printed it stands for the one that was really printed.
+// a block `text output` after it is all that it prints. Ids, instants and numbers are those of whoever wrote the page; the
+// first time that an id is printed it stands for the one that was really printed.
 
 const page = readPage('docs/first-five-minutes.md')
 const folder = mkdtempSync(join(tmpdir(), 'pawl-five-minutes-'))
@@ -87,7 +87,7 @@ function patternOf(output: string): { readonly pattern: RegExp; readonly names: 
   }
   const parts = output.trimEnd().split(VARYING)
   const source = parts.map((part, index) => (index % 2 === 1 ? matching(part) : escaped(part)))
-  return { pattern: new RegExp(`^${source.join('')}`), names }
+  return { pattern: new RegExp(`^${source.join('')}\\s*$`), names }
 }
 
 function is(pattern: string, text: string): boolean {

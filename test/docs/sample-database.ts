@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineJob } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler, SettableClock } from 'pawl/testing'
+import type { StoreSource } from 'pawl/store'
+import { openTestScheduler, SettableClock, type TestScheduler } from 'pawl/testing'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -16,8 +17,22 @@ export interface SampleDatabase {
 export async function openSampleDatabase(): Promise<SampleDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-sample-'))
   const path = join(folder, 'jobs.db')
+  const kit = await openSample(sqlite(path))
+  const database = await openForReading(path)
+  return {
+    query: (sql) => database.prepare(sql).all() as readonly Row[],
+    close: async () => {
+      database.close()
+      await kit.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The same on any store. It is in use until the scheduler is closed. */
+export async function openSample(store: StoreSource): Promise<TestScheduler> {
   const kit = await openTestScheduler({
-    store: sqlite(path),
+    store,
     // Near the present, because some of the documented queries look at the last day.
     clock: new SettableClock(Date.now() - 3_600_000),
     jobs: [greet, flaky, broken, pickyEater, training],
@@ -37,16 +52,7 @@ export async function openSampleDatabase(): Promise<SampleDatabase> {
   const unwanted = await scheduler.enqueue(greet, { name: 'Nobody' }, { delayMs: 1_000 })
   await unwanted.cancel({ reason: 'not needed any more' })
   await kit.advance('5s')
-
-  const database = await openForReading(path)
-  return {
-    query: (sql) => database.prepare(sql).all() as readonly Row[],
-    close: async () => {
-      database.close()
-      await kit.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  return kit
 }
 
 const greet = defineJob({

@@ -19,11 +19,12 @@ const PROGRAM_TIMEOUT_MS = 25_000
 export class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'pawl-docs-'))
 
-  constructor() {
+  /** `others`: what else the user has installed. */
+  constructor(others: readonly string[] = []) {
     const modules = join(this.folder, 'node_modules')
     mkdirSync(join(modules, '@photostructure'), { recursive: true })
     symlinkSync(ROOT, join(modules, 'pawl'))
-    for (const name of ['zod', '@types', '@photostructure/sqlite']) {
+    for (const name of ['zod', '@types', '@photostructure/sqlite', ...others]) {
       symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
     }
     // Emitted files lie beside their sources, so that modules find each other as they do for the user.
@@ -62,10 +63,10 @@ export class Workspace {
   }
 
   /** Runs a program by the path of its source, in a new folder of its own. */
-  run(path: string): Promise<Ended> {
+  run(path: string, env: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const script = join(this.folder, path.replace(/\.mts$/, '.mjs').replace(/\.ts$/, '.js'))
     const cwd = mkdtempSync(join(this.folder, 'cwd-'))
-    return runProgram(process.execPath, [script], cwd)
+    return runProgram(process.execPath, [script], cwd, env)
   }
 
   remove(): void {
@@ -73,9 +74,15 @@ export class Workspace {
   }
 }
 
-export function runProgram(program: string, args: readonly string[], cwd: string): Promise<Ended> {
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
   // Not as inside vitest, but as from a shell.
-  const { NODE_OPTIONS: _, VITEST: __, NODE_ENV: ___, ...env } = process.env
+  const { NODE_OPTIONS: _, VITEST: __, NODE_ENV: ___, ...plain } = process.env
+  const env = { ...plain, ...more }
   const child = spawn(program, args, { cwd, env, timeout: PROGRAM_TIMEOUT_MS, stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
   let stderr = ''

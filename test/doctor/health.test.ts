@@ -1,7 +1,7 @@
 // What no single row contradicts: clocks, nodes, what is stuck, and room to write. All of it are warnings.
 import { truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { JobPolicy } from '../../src/domain/job.ts'
 import { type Check, examineStore } from '../../src/operations/doctor.ts'
 import type { Life } from '../../src/store/nodes.ts'
@@ -58,6 +58,13 @@ class Ward {
   async claim(nodeId: string): Promise<void> {
     const now = this.clock.now()
     await this.store.claimJobs({ nodeId, now, limit: 1, types: new Map([['work', 1]]), newRunId: this.newId })
+  }
+
+  /** A ticket of the node `caller`. */
+  async openTicket(): Promise<void> {
+    const ticket = { type: 'work', params: 'null', policy: PLAIN, createdBy: null, onBusy: 'wait' as const }
+    const open = { ...ticket, reservationId: 'ticket', callerNodeId: 'caller' }
+    expect(await this.store.openTicket(open, this.clock.now())).toBe('waiting')
   }
 
   pass(ms: number): void {
@@ -165,6 +172,16 @@ describe('Jobs that are ready', () => {
     await ward.store.setLimit('resource:ink', 2)
     expect(await ward.complaints()).toEqual({ queue: ['b (work)'] })
   })
+
+  test('wait rightly behind a ticket, which is served first', async () => {
+    const ward = await Ward.open()
+    await ward.addNode('node')
+    await ward.addNode('caller', { claims: false })
+    await ward.openTicket()
+    await ward.enqueue('a')
+    ward.pass(2 * HOUR)
+    expect(await ward.complaints()).toEqual({ tickets: ['ticket'] })
+  })
 })
 
 test('a body that goes on long after its timeout', async () => {
@@ -178,13 +195,30 @@ test('a body that goes on long after its timeout', async () => {
   expect(await ward.complaints()).toEqual({ timeouts: ['a (work, on node node)'] })
 })
 
+test('a body of a dead node is told as what that node left, not as one that goes on', async () => {
+  const ward = await Ward.open()
+  await ward.addNode('node', { dead: true })
+  await ward.enqueue('a', { timeoutMs: 1_000 })
+  await ward.claim('node')
+  ward.pass(HOUR)
+  expect(await ward.complaints()).toEqual({ nodes: ['node (someone, process 1 on house)'] })
+})
+
+test('a node that leaves in good order while it is looked at is not dead', async () => {
+  const ward = await Ward.open()
+  await ward.addNode('node')
+  vi.spyOn(ward.store.liveness, 'isAlive').mockImplementation(async (nodeId) => {
+    await ward.store.removeNode(nodeId, ward.clock.now())
+    return false
+  })
+  expect(await ward.complaints()).toEqual({})
+})
+
 test('a ticket whose caller is gone', async () => {
   const ward = await Ward.open()
   await ward.addNode('node')
   await ward.addNode('caller', { claims: false })
-  const ticket = { type: 'work', params: 'null', policy: PLAIN, createdBy: null, onBusy: 'wait' as const }
-  const open = { ...ticket, reservationId: 'ticket', callerNodeId: 'caller' }
-  expect(await ward.store.openTicket(open, ward.clock.now())).toBe('waiting')
+  await ward.openTicket()
   expect(await ward.complaints()).toEqual({})
   ward.pass(2 * MINUTE)
   expect(await ward.complaints()).toEqual({ tickets: ['ticket'] })
@@ -228,6 +262,17 @@ test('a schedule that is late, and one that is broken', async () => {
   damage(ward.path, insert('resting', 0, null, null))
   ward.pass(3 * MINUTE)
   expect(await ward.complaints()).toEqual({ schedules: ['late (late)', 'broken (broken): no such zone'] })
+})
+
+test('a clock that is a few seconds ahead of another is not worth a word', async () => {
+  const ward = await Ward.open()
+  await ward.addNode('node')
+  ward.pass(4_000)
+  await ward.enqueue('a')
+  ward.pass(-4_000)
+  expect(await ward.complaints()).toEqual({})
+  ward.pass(-2_000)
+  expect(Object.keys(await ward.complaints())).toContain('clock')
 })
 
 test('a clock that was ahead', async () => {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineJob } from '../../src/library/define-job.ts'
+import type { StoreSource } from '../../src/store/store.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { openTestScheduler, SettableClock } from '../../src/testing/index.ts'
 
@@ -22,24 +23,41 @@ export interface LivelyDatabase {
 /** All Jobs have names; `ended` and the like say what has become of them when the copy is taken. */
 export async function makeLivelyDatabase(): Promise<LivelyDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-doctor-'))
+  const path = join(folder, 'copy.db')
+  const source = sqlite(join(folder, 'pawl.db'), { durability: 'process' })
+  let now = 0
+  await liveLively(source, async (store, at) => {
+    now = at
+    await store.backup(path)
+  })
+  return { path, now, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+type Store = Awaited<ReturnType<StoreSource['open']>>
+
+/** Lives such a life on a store. `look` is called when everything is there, and its node lives until that is over. */
+export async function liveLively(
+  source: StoreSource,
+  look: (store: Store, now: number) => Promise<void>,
+): Promise<void> {
   const receiver = createServer((request, response) => {
     response.statusCode = request.url === '/deaf' ? 500 : 200
     response.end()
   })
   await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening))
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
   try {
-    const path = join(folder, 'copy.db')
-    const now = await live(join(folder, 'pawl.db'), path, url)
-    return { path, now, remove: () => rmSync(folder, { recursive: true, force: true }) }
+    await live(source, `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`, look)
   } finally {
     receiver.close()
   }
 }
 
-async function live(path: string, copy: string, url: string): Promise<number> {
+async function live(
+  source: StoreSource,
+  url: string,
+  look: (store: Store, now: number) => Promise<void>,
+): Promise<void> {
   const clock = new SettableClock()
-  const source = sqlite(path, { durability: 'process' })
   const store = await source.open()
   const quick = defineJob({ type: 'quick', run: ({ params }) => params })
   const failing = defineJob({
@@ -137,9 +155,7 @@ async function live(path: string, copy: string, url: string): Promise<number> {
     },
     'a'.repeat(64),
   )
-  await store.backup(copy)
-  const now = clock.now()
+  await look(store, clock.now())
   await stage.close()
   await Promise.all([executing, waiting])
-  return now
 }

@@ -181,6 +181,20 @@ test('a remedy that fails is told, and the others are tried', async () => {
   })
 })
 
+test('a remedy that changes nothing is told as no repair', async () => {
+  const path = copyOf(lively.path)
+  await repairStore(await contextOf(path), { logger: SILENT })
+  damage(
+    path,
+    "update pawl_groups set failed = 2, completed = 0 where name = 'over'",
+    'create trigger deaf before update on pawl_groups begin select raise(ignore); end',
+  )
+  const { before, repairs, after } = await repairStore(await contextOf(path), { logger: SILENT })
+  expect(before.checks.flatMap(({ findings }) => findings.map(({ remedy }) => remedy))).toContain('groups')
+  expect(repairs).toEqual([])
+  expect(after).toBe(before)
+})
+
 test('what cannot be put right is left as it is, and told', async () => {
   const path = copyOf(lively.path)
   await repairStore(await contextOf(path), { logger: SILENT })

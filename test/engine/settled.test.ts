@@ -49,6 +49,7 @@ test('settled() of a chain that settled elsewhere and was pruned is refused, not
   await stage.advance('1s')
   expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
     jobsRemoved: 1,
+    groupsRemoved: 0,
     reservationsRemoved: 0,
     auditRemoved: 0,
   })

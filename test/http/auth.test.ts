@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { revokeKey } from '../../src/operations/api-keys.ts'
 import { DOOR } from '../../src/operations/door.ts'
 import { SettableClock } from '../../src/testing/settable-clock.ts'
 import { startScript } from '../recovery/processes.ts'
-import { asProblem, newFolder, openStage, problemOf, type Stage } from './server-stage.ts'
+import { ask, asProblem, changeFile, newFolder, openStage, problemOf, type Stage, sendRaw } from './server-stage.ts'
 
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
@@ -53,6 +53,45 @@ describe('a store without keys', () => {
     expect(removed.status).toBeLessThan(300)
     expect(problemOf(await get('/api/jobs', asViewer))).toEqual(asProblem(401, 'unauthenticated'))
     expect((await get('/api/jobs', asAdmin)).status).toBe(200)
+  })
+})
+
+describe('whether a key is needed', () => {
+  it('is asked once for all requests that are read in the same turn, and in the next turn again', async () => {
+    const { port, scheduler } = await openStage()
+    const asked = vi.spyOn(scheduler[DOOR].context.store, 'hasKeys')
+    const request = 'GET /api/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    const last = request.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
+    for (const round of [1, 2]) {
+      const answers = await sendRaw(port, request.repeat(19) + last)
+      expect(answers.match(/HTTP\/1\.1 200 /g)).toHaveLength(20)
+      expect(asked.mock.calls.length).toBe(round)
+    }
+  })
+
+  it('is known for good once it is: even where all keys are taken out of the file, nobody is let in without one', async () => {
+    const file = join(newFolder(), 'pawl.db')
+    const { get, newKey } = await openStage({ file })
+    await newKey('admin')
+    expect((await get('/api/jobs')).status).toBe(401)
+    changeFile(file, 'delete from pawl_api_keys')
+    expect((await get('/api/jobs')).status).toBe(401)
+  })
+
+  it('lets nobody in while the store cannot say it', async () => {
+    const file = join(newFolder(), 'pawl.db')
+    const { get, post, newKey, told } = await openStage({ file })
+    const { key } = await newKey('admin')
+    changeFile(file, 'alter table pawl_api_keys rename to stolen')
+    for (const headers of [{}, bearer(key), bearer(`pawl_${'x'.repeat(43)}`)]) {
+      for (const path of ['/openapi.json', '/metrics', '/api/jobs', '/nothing']) {
+        expect((await get(path, headers)).status, path).toBe(500)
+      }
+      expect((await post('/api/jobs', { type: 'noop' }, headers)).status).toBe(500)
+    }
+    expect(told[0]).toContain('Nobody can be let in')
+    changeFile(file, 'alter table stolen rename to pawl_api_keys')
+    expect((await get('/api/jobs', bearer(key))).body['items']).toEqual([])
   })
 })
 
@@ -157,6 +196,16 @@ describe('a store with keys', () => {
   })
 })
 
+// Other systems have only one address that means this machine.
+it.runIf(process.platform === 'linux')('guesses from one address slow down no other address', async () => {
+  const { port } = await openWithKeys()
+  const guess = (localAddress: string) =>
+    ask(port, 'GET', '/api/jobs', { headers: bearer(`pawl_${'x'.repeat(43)}`), localAddress })
+  for (let n = 0; n < 20; n++) expect((await guess('127.0.0.2')).status).toBe(401)
+  expect((await guess('127.0.0.2')).status).toBe(429)
+  expect((await guess('127.0.0.3')).status).toBe(401)
+})
+
 describe('the rate limit', () => {
   const burst = async ({ get }: Stage, count: number, headers: Record<string, string> = {}) => {
     const answers = await Promise.all(Array.from({ length: count }, () => get('/api/jobs?limit=1', headers)))
@@ -185,6 +234,25 @@ describe('the rate limit', () => {
     const clock = new SettableClock()
     const stage = await openStage({ rateLimit: 5, scheduler: { clock } })
     expect(await burst(stage, 8)).toHaveLength(3)
+    clock.set(clock.now() + 1_000)
+    expect(await burst(stage, 5)).toHaveLength(0)
+  })
+
+  it('saves nothing up: after an hour of silence it is the same', async () => {
+    const clock = new SettableClock()
+    const stage = await openStage({ rateLimit: 5, scheduler: { clock } })
+    expect(await burst(stage, 1)).toHaveLength(0)
+    clock.set(clock.now() + 3_600_000)
+    expect(await burst(stage, 8)).toHaveLength(3)
+  })
+
+  it('keeps nobody out for long when the clock is set back', async () => {
+    const clock = new SettableClock()
+    const stage = await openStage({ rateLimit: 5, scheduler: { clock } })
+    expect(await burst(stage, 1)).toHaveLength(0)
+    clock.set(clock.now() - 3_600_000)
+    expect(await burst(stage, 4)).toHaveLength(0)
+    expect(await burst(stage, 1)).toHaveLength(1)
     clock.set(clock.now() + 1_000)
     expect(await burst(stage, 5)).toHaveLength(0)
   })

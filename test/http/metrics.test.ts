@@ -2,8 +2,11 @@ import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
 import { defineJob } from '../../src/library/define-job.ts'
 import { openScheduler } from '../../src/library/open-scheduler.ts'
+import { revokeKey } from '../../src/operations/api-keys.ts'
+import { DOOR } from '../../src/operations/door.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/settable-clock.ts'
+import { EventReader } from './server-events.ts'
 import {
   afterwards,
   asProblem,
@@ -135,6 +138,38 @@ describe('/metrics', () => {
       'pawl_http_request_duration_seconds_count{method="GET",route="none",status="404"}': 1,
       'pawl_http_request_duration_seconds_count{method="other",route="none",status="405"}': 1,
     })
+  })
+
+  it('does not time streams, which last as long as their readers like', async () => {
+    const stage = await openStage()
+    const { key, keyId } = await stage.newKey('viewer')
+    const headers = { authorization: `Bearer ${key}` }
+    const reader = await new EventReader(stage.port, '/api/events', headers).opened()
+    await stage.scheduler.enqueue(noop, null)
+    await reader.has(1)
+    await revokeKey(stage.scheduler[DOOR].context, keyId)
+    await stage.scheduler.enqueue(noop, null)
+    await reader.ended()
+    const admin = { authorization: `Bearer ${(await stage.newKey('admin')).key}` }
+    for (let times = 0; times < 3; times++) await stage.get('/health')
+    const { text } = await stage.get('/metrics', admin)
+    expect(text).toMatch(/route="\/health"/)
+    expect(text).not.toContain('route="/api/events"')
+  })
+
+  it('has figures of two hundred job types, and one for all others together', async () => {
+    const jobs = Array.from({ length: 205 }, (_, n) => defineJob({ type: `type-${n}`, run: () => null }))
+    const stage = await openStage({ scheduler: { jobs, concurrency: 50 } })
+    await scrape(stage)
+    const handles = await stage.scheduler.enqueueMany(jobs.map((type) => ({ type, params: null })))
+    await stage.scheduler.start()
+    await Promise.all(handles.map((handle) => handle.settled()))
+    await vi.waitFor(async () => {
+      const samples = [...(await scrape(stage))].filter(([name]) => name.startsWith('pawl_run_duration_seconds_count'))
+      expect(samples.reduce((sum, [, count]) => sum + count, 0)).toBe(205)
+      expect(samples).toHaveLength(201)
+      expect(samples).toContainEqual(['pawl_run_duration_seconds_count{job_type="other",status="COMPLETED"}', 5])
+    }, PATIENCE)
   })
 
   it('follows the conventions: help, type, units, and what every process tells', async () => {

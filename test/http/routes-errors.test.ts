@@ -35,6 +35,12 @@ test('an error that is not ours tells nothing of the inside', () => {
   expect(problemOf(new PawlError(internal, 'x'))).toMatchObject({ status: 500, code: 'internal_error' })
 })
 
+test('what an operation quotes is cut, however long it was', () => {
+  const told = problemOf(new PawlError('invalid_option', `Expected less, got \`${'x'.repeat(100_000)}\`.`))
+  expect(told.detail).toMatch(/^Expected less, got/)
+  expect(told.detail.length).toBeLessThanOrEqual(2_000)
+})
+
 test('what is missing is 404 in the path, and 422 in the body', () => {
   const missing = new PawlError('job_not_found', 'There is no job a.', { details: { jobId: 'a' } })
   expect(problemOf(missing, { ids: ['a'] }).status).toBe(404)

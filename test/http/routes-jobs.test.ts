@@ -46,6 +46,31 @@ describe('POST /api/jobs', () => {
     })
   })
 
+  test('answers what a look at the Job would, in every field, and with the same `ETag`', async () => {
+    const { admin } = await openApi({ webhooks: { allowPrivate: ['127.0.0.1'] } })
+    const { job_id: parent } = await admin.jobs.enqueue({ type: 'story' })
+    const { template_id } = await admin.templates.create({ name: 'a', job_type: 'story', timeout_ms: 5 })
+    const places: number[] = []
+    for (const body of [
+      { type: 'story' },
+      { type: 'review', params: null, priority: -3, tags: ['x'], name: 'n', business_key: 'b', idempotency_key: 'i' },
+      { type: 'story', run_at: '2100-01-01T00:00:00Z' },
+      { type: 'story', run_at: '2001-01-01T00:00:00Z' },
+      { type: 'story', webhook_url: 'http://127.0.0.1:9/hook' },
+      { type: 'flaky', retry_policy: { max_retries: 1 }, timeout_ms: null },
+      { template_id },
+      { type: 'story', depends_on: [parent] },
+      { type: 'story', depends_on: [parent], on_parent_failure: 'run' },
+    ] as const) {
+      const made = await admin.answer('POST /api/jobs', { body: body as never })
+      const { job_id } = made.body
+      const seen = await admin.answer('GET /api/jobs/{job_id}', { params: { job_id } })
+      expect([made.body, made.etag], JSON.stringify(body)).toEqual([seen.body, seen.etag])
+      if (seen.body.priority === 0) places.push(seen.body.position as number)
+    }
+    expect(places).toEqual([200, 300, 400, 500, 600, 700, 800, 900])
+  })
+
   test('lays a retry policy over that of the type, field by field', async () => {
     const { operator } = await openApi()
     const of = async (retry_policy: object) => operator.jobs.enqueue({ type: 'flaky', retry_policy })

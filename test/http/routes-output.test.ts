@@ -51,7 +51,7 @@ async function openRun(place: (logs: string, outside: string) => string): Promis
   })
   const [claimed] = jobs
   if (claimed === undefined || claimed.claim.jobId !== jobId) throw new Error('nothing was claimed')
-  const child = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' }
+  const child = { pid: 1, startTime: '1', host: 'h', bootId: 'b', pidNamespace: 'n' }
   await context.store.recordChild(claimed.claim, child, place(logs, outside))
   const client = clientOver(inProcessTransport(scheduler[DOOR], { name: 'cli:ada', role: 'admin' }))
   return { client, runId: claimed.claim.runId, jobId }

@@ -20,6 +20,17 @@ describe('/api/scheduler', () => {
     expect(starts).toEqual([{ recovery_stats: null }, { recovery_stats: null }])
   })
 
+  test('leaves a note of who started and stopped it, and none where it was so already', async () => {
+    const { admin } = await openApi()
+    for (let times = 0; times < 2; times++) await admin.scheduler.start()
+    for (let times = 0; times < 2; times++) await admin.scheduler.stop()
+    const { items } = await admin.audit.list()
+    expect(items.map(({ actor, action }) => `${actor} ${action}`)).toEqual([
+      'key:the admin scheduler.stop',
+      'key:the admin scheduler.start',
+    ])
+  })
+
   test('stops, names what still runs, and goes on with it after a start', async () => {
     const { admin, scheduler, release } = await openApi()
     await admin.scheduler.start()

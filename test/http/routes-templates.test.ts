@@ -95,6 +95,9 @@ describe('/api/job-templates', () => {
     const strange = await refusalOf(admin.templates.change(template_id, { name: 'c' }, { ifMatch: '"abc"' }))
     expect(strange).toEqual({ status: 412, code: 'precondition_failed' })
     expect(await admin.templates.get(template_id)).toMatchObject({ name: 'b', revision: 2 })
+    // Of several one must be there, also behind one that no template ever has.
+    const changed = await admin.templates.change(template_id, { name: 'd' }, { ifMatch: '"abc", "2"' })
+    expect(changed).toMatchObject({ name: 'd', revision: 3 })
   })
 
   test.each([

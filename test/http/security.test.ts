@@ -121,6 +121,8 @@ describe('a page of another origin', () => {
       'null',
       `http://localhost:${port + 1}`,
       `http://127.0.0.1.evil.example:${port}`,
+      `http://evil-127.0.0.1:${port}`,
+      `ftp://127.0.0.1:${port}`,
     ]) {
       for (const [method, path] of [
         ['GET', '/api/jobs'],

@@ -91,6 +91,8 @@ export interface Asked {
   /** JSON, unless it is text already. */
   readonly body?: unknown
   readonly headers?: Record<string, string>
+  /** The address that it comes from. */
+  readonly localAddress?: string
 }
 
 export interface Answer {
@@ -102,12 +104,13 @@ export interface Answer {
 }
 
 /** One request on a connection of its own. The body is sent as it is, whatever the headers say. */
-export function ask(port: number, method: string, path: string, { body, headers = {} }: Asked): Promise<Answer> {
+export function ask(port: number, method: string, path: string, asked: Asked): Promise<Answer> {
+  const { body, headers = {}, localAddress } = asked
   const bytes = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
   const type = bytes === null ? {} : { 'content-type': 'application/json' }
   return new Promise((resolve, reject) => {
     const request = httpRequest(
-      { host: '127.0.0.1', port, method, path, agent: false, headers: { ...type, ...headers } },
+      { host: '127.0.0.1', port, method, path, agent: false, localAddress, headers: { ...type, ...headers } },
       (response) => {
         let text = ''
         response.setEncoding('utf8')

@@ -211,6 +211,16 @@ describe('a body', () => {
   })
 })
 
+describe('a text in a body', () => {
+  it('may have any number of brackets, also behind a quote', async () => {
+    const { post } = await openStage()
+    for (const text of ['['.repeat(200), `"${'['.repeat(200)}`, `\\"${'{'.repeat(200)}`, `${'['.repeat(200)}\\`]) {
+      const made = await post('/api/jobs', { type: 'noop', params: { text } })
+      expect(made, text).toMatchObject({ status: 201, body: { params: { text } } })
+    }
+  })
+})
+
 describe('every answer', () => {
   const SAFE = {
     'cache-control': 'no-store',

@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it, vi } from 'vitest'
 import { defineJob } from '../../src/library/define-job.ts'
+import { openScheduler } from '../../src/library/open-scheduler.ts'
 import { revokeKey } from '../../src/operations/api-keys.ts'
 import { DOOR } from '../../src/operations/door.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/settable-clock.ts'
 import { startScript } from '../recovery/processes.ts'
 import { EventReader } from './server-events.ts'
-import { asProblem, newFolder, noop, openStage, PATIENCE, problemOf, type Stage } from './server-stage.ts'
+import { afterwards, asProblem, newFolder, noop, openStage, PATIENCE, problemOf, type Stage } from './server-stage.ts'
 
 const follow = async ({ port }: Stage, query = '', after: string | null = null, headers = {}) =>
   new EventReader(port, `/api/events${query}`, headers, after).opened()
@@ -63,6 +67,30 @@ describe('the stream of events', () => {
     const writer = startScript(new URL('./fixtures/writer.mjs', import.meta.url), { file, lists: 1, length: 3 })
     const ids = await writer.tells<string[]>('ids')
     expect((await reader.has(3)).map(({ data }) => data['job_id'])).toEqual(ids)
+  })
+
+  it('tells all that another process has done while this one was held up', async () => {
+    const file = join(newFolder(), 'pawl.db')
+    const stage = await openStage({ file })
+    const reader = await follow(stage)
+    const writer = fileURLToPath(new URL('./fixtures/writer.mjs', import.meta.url))
+    // Synchronously: meanwhile nothing here has a turn, and then there is one sign for all fifty commits.
+    const told = execFileSync(process.execPath, [writer, JSON.stringify({ file, lists: 50, length: 1 })])
+    const { ids } = JSON.parse(String(told)) as { readonly ids: readonly string[] }
+    expect((await reader.has(50)).map(({ data }) => data['job_id'])).toEqual(ids)
+  })
+
+  it('misses nothing that others write between two commits of its own process, and keeps the order', async () => {
+    const file = join(newFolder(), 'pawl.db')
+    const stage = await openStage({ file })
+    const other = await openScheduler({ store: sqlite(file), jobs: [noop] })
+    afterwards(() => other.close())
+    const reader = await follow(stage)
+    const ids: string[] = []
+    for (let round = 0; round < 20; round++) {
+      for (const scheduler of [other, stage.scheduler]) ids.push((await scheduler.enqueue(noop, null)).jobId)
+    }
+    expect((await reader.has(40)).map(({ data }) => data['job_id'])).toEqual(ids)
   })
 
   it('gives every transition of one commit an id of its own, from which it can be resumed', async () => {
@@ -233,6 +261,27 @@ describe('a filter', () => {
     expect(lines(cancelled)).toEqual([`job.cancelled ${first}`, `job.cancelled ${second}`])
     expect(lines(ofOther)).toEqual([`job.queued ${second}`, `job.cancelled ${second}`])
     expect(lines(ofFirst)).toEqual([`job.cancelled ${first}`])
+  })
+
+  it('for a job lets through its retries too', async () => {
+    const failing = defineJob({
+      type: 'failing',
+      retry: { maxRetries: 1, backoff: { kind: 'none' } },
+      run: () => Promise.reject(new Error('no')),
+    })
+    const stage = await openStage({ scheduler: { jobs: [noop, failing] } })
+    const [job] = await stage.scheduler.enqueueMany([
+      { type: failing, params: null },
+      { type: noop, params: null },
+    ])
+    const reader = await follow(stage, `?job_id=${job.jobId}&types=job.queued,job.finished`)
+    await stage.scheduler.start()
+    const events = await reader.has(3)
+    expect(events.map(({ event, data }) => `${event} ${String(data['attempt'])} ${String(data['chain_id'])}`)).toEqual([
+      `job.finished 1 ${job.jobId}`,
+      `job.queued 2 ${job.jobId}`,
+      `job.finished 2 ${job.jobId}`,
+    ])
   })
 
   it('that means nothing is refused', async () => {

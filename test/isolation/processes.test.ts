@@ -71,6 +71,8 @@ describe('an orphan', () => {
   test.each([
     ['its pid was recycled', { startTime: '1' }, 'gone'],
     ['the machine was restarted', { bootId: 'another-boot' }, 'gone'],
+    ['it is on another machine', { host: 'another-host' }, 'foreign'],
+    ['it is on another machine, which has another boot', { host: 'another-host', bootId: 'its-boot' }, 'foreign'],
     ['its pid counts in another container', { pidNamespace: 'pid:[1]' }, 'foreign'],
     ['its boot is unknown', { bootId: 'unknown' }, onLinux ? 'foreign' : 'gone'],
   ])('is left alone when %s', async (_why, change, answer) => {

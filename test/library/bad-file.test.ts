@@ -237,6 +237,22 @@ describe('a damaged database', () => {
     expect(await errorOf(() => scheduler.enqueue(plain, null))).toMatchObject({ code: 'database_corrupt' })
     expect(await scheduler.listLimits()).toEqual([])
   })
+
+  test.each(['{', 'null', ''])(
+    'the policy of a Job that reads %j is told as damage, and other Jobs can be read',
+    async (body) => {
+      const path = join(newFolder(), 'pawl.db')
+      const jobId = await makeStore(path)
+      withHandle(path, (handle) => handle.prepare('update pawl_policies set body = ?').run(body))
+
+      await using scheduler = await open(path)
+      const error = await errorOf(() => scheduler.getJob(jobId))
+      expect(error.code).toBe('database_corrupt')
+      expect(error.message).toMatch(/^The stored policy number \d+ is damaged, .* Restore a backup: .*`pawl doctor` /)
+      const other = await scheduler.enqueue(plain, null)
+      expect(await scheduler.getJob(other.jobId)).toMatchObject({ status: 'QUEUED' })
+    },
+  )
 })
 
 describe('a full disk', () => {

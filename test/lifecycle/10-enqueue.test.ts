@@ -2,11 +2,19 @@
 //
 // A Job is an accepted request to execute a type once. This file is about accepting it.
 import { defineJob, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler, SettableClock } from 'pawl/testing'
+import { SettableClock } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { listeningLogger, namesOf, newDatabasePath, newGate, refusalOf } from './stage.ts'
+import {
+  listeningLogger,
+  namesOf,
+  newGate,
+  newSharedStore,
+  newStore,
+  openTestScheduler,
+  position,
+  refusalOf,
+} from './stage.ts'
 
 const story = defineJob({
   type: 'story',
@@ -34,8 +42,8 @@ describe('one Job', () => {
   })
 
   test('stores what the caller asked for, and what the schema and the type add', async () => {
-    const path = newDatabasePath()
-    await using scheduler = await openScheduler({ store: sqlite(path), jobs: [story] })
+    const store = newSharedStore()
+    await using scheduler = await openScheduler({ store, jobs: [story] })
 
     const handle = await scheduler.enqueue(
       story,
@@ -60,7 +68,7 @@ describe('one Job', () => {
       outcome: null,
       params: { genre: 'gothic', length: 1200 },
       priority: -3,
-      position: 100,
+      position: position(100),
       attempt: 1,
       retryOf: null,
       tags: ['night', 'draft'],
@@ -72,12 +80,12 @@ describe('one Job', () => {
   })
 
   test('survives the process that accepted it: any later one on the file executes it', async () => {
-    const path = newDatabasePath()
-    const first = await openScheduler({ store: sqlite(path), jobs: [story] })
+    const store = newSharedStore()
+    const first = await openScheduler({ store, jobs: [story] })
     const { jobId } = await first.enqueue(story, { genre: 'sea' })
     await first.close()
 
-    await using second = await openScheduler({ store: sqlite(path), jobs: [story] })
+    await using second = await openScheduler({ store, jobs: [story] })
     await second.start()
     await second.stop()
 
@@ -85,9 +93,9 @@ describe('one Job', () => {
   })
 
   test('can be accepted by name where no handler is at hand, once the type is known on the store', async () => {
-    const path = newDatabasePath()
-    await (await openScheduler({ store: sqlite(path), jobs: [story] })).close()
-    await using client = await openScheduler({ store: sqlite(path) })
+    const store = newSharedStore()
+    await (await openScheduler({ store, jobs: [story] })).close()
+    await using client = await openScheduler({ store })
 
     const { jobId } = await client.enqueue('story', { genre: 'sea' })
 
@@ -113,7 +121,7 @@ describe('one Job', () => {
 
 describe('many Jobs', () => {
   test('are accepted in the given order, each with a handle of its own', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
 
     const handles = await scheduler.enqueueMany([
       { type: story, params: { genre: 'a' }, name: 'a' },
@@ -127,7 +135,7 @@ describe('many Jobs', () => {
   })
 
   test('are accepted all or not at all, and the refusal says which one is wrong', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
     await scheduler.enqueue(story, { genre: 'first' }, { businessKey: 'order-7', name: 'holder' })
 
     const invalid = await refusalOf(
@@ -151,7 +159,7 @@ describe('many Jobs', () => {
   })
 
   test('may be none', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
     expect(await scheduler.enqueueMany([])).toEqual([])
   })
 })
@@ -196,7 +204,7 @@ describe('an idempotency key', () => {
       params: z.object({ number: z.number().default(() => ++made) }),
       run: () => null,
     })
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [numbered] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [numbered] })
     const first = await scheduler.enqueue(numbered, {}, { idempotencyKey: 'k' })
     const second = await scheduler.enqueue(numbered, {}, { idempotencyKey: 'k' })
     expect(second).toMatchObject({ jobId: first.jobId, existed: true })
@@ -204,7 +212,7 @@ describe('an idempotency key', () => {
 
   test('is refused with other params or another type, naming the first Job', async () => {
     const other = defineJob({ type: 'other', run: () => null })
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story, other] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story, other] })
     const { jobId } = await scheduler.enqueue(story, { genre: 'a' }, { idempotencyKey: 'k' })
 
     for (const call of [
@@ -217,7 +225,7 @@ describe('an idempotency key', () => {
   })
 
   test('holds among the items of one list and among calls made at the same time', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
     const item = { type: story, params: { genre: 'a' }, idempotencyKey: 'k' }
 
     const [one, two] = await scheduler.enqueueMany([item, item])
@@ -255,7 +263,7 @@ describe('a business key', () => {
   })
 
   test('is free again after a cancel', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
     const first = await scheduler.enqueue(story, { genre: 'a' }, { businessKey: 'k' })
     await first.cancel()
     await scheduler.enqueue(story, { genre: 'b' }, { businessKey: 'k' })
@@ -394,8 +402,8 @@ describe('follow-ups of a handler', () => {
   })
 
   test('that nobody awaited count as well: a good one is committed, a refused one fails the Run', async () => {
-    const path = newDatabasePath()
-    await (await openScheduler({ store: sqlite(path), jobs: [story] })).close()
+    const store = newSharedStore()
+    await (await openScheduler({ store, jobs: [story] })).close()
     const careless = defineJob({
       type: 'careless',
       params: z.object({ follow: z.string() }),
@@ -405,7 +413,7 @@ describe('follow-ups of a handler', () => {
         void enqueue(params.follow, { genre: 'sea' })
       },
     })
-    await using stage = await openTestScheduler({ store: sqlite(path), jobs: [careless] })
+    await using stage = await openTestScheduler({ store, jobs: [careless] })
     const { scheduler } = stage
 
     const good = await scheduler.enqueue(careless, { follow: 'story' })
@@ -433,15 +441,15 @@ describe('follow-ups of a handler', () => {
 })
 
 test('a type that only others handle is accepted with the policy it has there now', async () => {
-  const path = newDatabasePath()
+  const store = newSharedStore()
   const clock = new SettableClock()
   const first = defineJob({ type: 'elsewhere', timeoutMs: 1000, run: () => null })
-  await (await openScheduler({ store: sqlite(path), jobs: [first], clock })).close()
-  await using caller = await openScheduler({ store: sqlite(path), clock })
+  await (await openScheduler({ store, jobs: [first], clock })).close()
+  await using caller = await openScheduler({ store, clock })
   expect((await (await caller.enqueue('elsewhere', null)).get()).policy.timeoutMs).toBe(1000)
 
   const second = defineJob({ type: 'elsewhere', timeoutMs: 2000, run: () => null })
-  await (await openScheduler({ store: sqlite(path), jobs: [second], clock })).close()
+  await (await openScheduler({ store, jobs: [second], clock })).close()
   clock.set(clock.now() + 10_000)
   expect((await (await caller.enqueue('elsewhere', null)).get()).policy.timeoutMs).toBe(2000)
 })

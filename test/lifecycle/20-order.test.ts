@@ -1,13 +1,20 @@
 // The order of the queue is stored: priority first, then position. People may change it while Jobs wait.
 import { defineJob, openScheduler, type Scheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
-import { namesOf, newDatabasePath, newGate, openHandle, refusalOf } from './stage.ts'
+import {
+  namesOf,
+  newGate,
+  newSharedStore,
+  newStore,
+  openTestScheduler,
+  plainSql,
+  position,
+  refusalOf,
+} from './stage.ts'
 
 const note = defineJob({ type: 'note', run: () => null })
 
-const openQueue = () => openScheduler({ store: sqlite(':memory:'), jobs: [note] })
+const openQueue = () => openScheduler({ store: newStore(), jobs: [note] })
 
 async function add(scheduler: Scheduler, name: string, priority = 0): Promise<string> {
   return (await scheduler.enqueue(note, null, { name, priority })).jobId
@@ -17,12 +24,7 @@ async function placesOf(scheduler: Scheduler): Promise<[string | null, number][]
   return (await scheduler.listQueue({ limit: 200 })).map(({ name, position }) => [name, position])
 }
 
-function namesInOrder(path: string): unknown[] {
-  const handle = openHandle(path)
-  const rows = handle.prepare('select name from pawl_jobs order by priority desc, position, created_at, job_id').all()
-  handle.close()
-  return rows.map((row) => (row as { name: string }).name)
-}
+const NAMES_IN_ORDER = 'select name from pawl_jobs order by priority desc, position, created_at, job_id'
 
 describe('the order', () => {
   test('is by priority, the highest first, then by position', async () => {
@@ -39,10 +41,10 @@ describe('the order', () => {
     for (const name of ['a', 'b', 'c']) await add(scheduler, name)
     await add(scheduler, 'x', 1)
     expect(await placesOf(scheduler)).toEqual([
-      ['x', 100],
-      ['a', 100],
-      ['b', 200],
-      ['c', 300],
+      ['x', position(100)],
+      ['a', position(100)],
+      ['b', position(200)],
+      ['c', position(300)],
     ])
   })
 
@@ -73,12 +75,12 @@ describe('the order', () => {
     const gate = newGate()
     const work = defineJob({ type: 'work', run: () => gate.passed })
     await using stage = await openTestScheduler({ jobs: [work] })
-    await stage.scheduler.enqueue(work, null)
+    const first = await stage.scheduler.enqueue(work, null)
     await stage.runUntilIdle()
 
     const second = await stage.scheduler.enqueue(work, null)
 
-    expect((await second.get()).position).toBe(200)
+    expect((await second.get()).position).toBe((await first.get()).position + 100)
     gate.open()
   })
 
@@ -112,16 +114,16 @@ describe('moving a Job', () => {
       await add(scheduler, 'd'),
     ]
 
-    expect(await scheduler.move(d, { to: 'front' })).toEqual({ priority: 0, position: 0 })
+    expect(await scheduler.move(d, { to: 'front' })).toEqual({ priority: 0, position: position(0) })
     expect(namesOf(await scheduler.listQueue())).toEqual(['d', 'a', 'b', 'c'])
 
-    expect(await scheduler.move(a, { to: 'back' })).toEqual({ priority: 0, position: 400 })
+    expect(await scheduler.move(a, { to: 'back' })).toEqual({ priority: 0, position: position(400) })
     expect(namesOf(await scheduler.listQueue())).toEqual(['d', 'b', 'c', 'a'])
 
-    expect(await scheduler.move(a, { before: c })).toEqual({ priority: 0, position: 250 })
+    expect(await scheduler.move(a, { before: c })).toEqual({ priority: 0, position: position(250) })
     expect(namesOf(await scheduler.listQueue())).toEqual(['d', 'b', 'a', 'c'])
 
-    expect(await scheduler.move(d, { after: b })).toEqual({ priority: 0, position: 225 })
+    expect(await scheduler.move(d, { after: b })).toEqual({ priority: 0, position: position(225) })
     expect(namesOf(await scheduler.listQueue())).toEqual(['b', 'd', 'a', 'c'])
   })
 
@@ -131,9 +133,9 @@ describe('moving a Job', () => {
     await scheduler.move(c, { before: a })
     await scheduler.move(a, { after: b })
     expect(await placesOf(scheduler)).toEqual([
-      ['c', 0],
-      ['b', 200],
-      ['a', 300],
+      ['c', position(0)],
+      ['b', position(200)],
+      ['a', position(300)],
     ])
   })
 
@@ -141,14 +143,14 @@ describe('moving a Job', () => {
     await using scheduler = await openQueue()
     const calm = await add(scheduler, 'calm')
     const urgent = await add(scheduler, 'urgent', 9)
-    expect(await scheduler.move(calm, { before: urgent })).toEqual({ priority: 9, position: 0 })
+    expect(await scheduler.move(calm, { before: urgent })).toEqual({ priority: 9, position: position(0) })
     expect(namesOf(await scheduler.listQueue())).toEqual(['calm', 'urgent'])
   })
 
   test('next to itself changes nothing', async () => {
     await using scheduler = await openQueue()
     const a = await add(scheduler, 'a')
-    expect(await scheduler.move(a, { before: a })).toEqual({ priority: 0, position: 100 })
+    expect(await scheduler.move(a, { before: a })).toEqual({ priority: 0, position: position(100) })
   })
 
   test('never runs out of room, however often the same gap is used', async () => {
@@ -172,20 +174,18 @@ describe('moving a Job', () => {
     // More than a move may renumber by itself: then the whole priority is normalised.
     ['more than a thousand neighbours', 1100],
   ])('makes room among %s without a gap, and keeps their order', async (_, count) => {
-    const path = newDatabasePath()
-    await using scheduler = await openScheduler({ store: sqlite(path, { durability: 'process' }), jobs: [note] })
+    const store = newSharedStore()
+    await using scheduler = await openScheduler({ store, jobs: [note] })
     const names = Array.from({ length: count }, (_, index) => `n${index}`)
     const handles = await scheduler.enqueueMany(names.map((name) => ({ type: note, params: null, name })))
-    const handle = openHandle(path)
-    handle.exec('update pawl_jobs set position = 1000 + seq; update pawl_queue set position = 1000 + seq')
-    handle.close()
+    for (const table of ['pawl_jobs', 'pawl_queue']) await plainSql(store, `update ${table} set position = 1000 + seq`)
     const [first, second] = handles.map(({ jobId }) => jobId) as [string, string]
 
     await scheduler.move(await add(scheduler, 'after the first'), { after: first })
     await scheduler.move(await add(scheduler, 'before the second'), { before: second })
 
     const expected = ['n0', 'after the first', 'before the second', ...names.slice(1)]
-    expect(namesInOrder(path)).toEqual(expected)
+    expect((await plainSql(store, NAMES_IN_ORDER)).map(({ name }) => name)).toEqual(expected)
   })
 
   test('changes what is executed next', async () => {
@@ -237,7 +237,7 @@ describe('changing the priority', () => {
     await add(scheduler, 'b')
     await add(scheduler, 'x', 5)
     await add(scheduler, 'y', 5)
-    expect(await scheduler.reprioritise(a, 5)).toEqual({ priority: 5, position: 300 })
+    expect(await scheduler.reprioritise(a, 5)).toEqual({ priority: 5, position: position(300) })
     expect(namesOf(await scheduler.listQueue())).toEqual(['x', 'y', 'a', 'b'])
   })
 
@@ -245,7 +245,7 @@ describe('changing the priority', () => {
     await using scheduler = await openQueue()
     const a = await add(scheduler, 'a')
     await add(scheduler, 'b')
-    expect(await scheduler.reprioritise(a, 0)).toEqual({ priority: 0, position: 100 })
+    expect(await scheduler.reprioritise(a, 0)).toEqual({ priority: 0, position: position(100) })
   })
 
   test('is refused for a Job that does not wait', async () => {
@@ -258,11 +258,9 @@ describe('changing the priority', () => {
 
 describe('normalising', () => {
   test('numbers a priority 100, 200, 300 … again and keeps the order', async () => {
-    const store = await sqlite(':memory:').open()
-    await using scheduler = await openScheduler({
-      store: { ...sqlite(':memory:'), open: async () => store },
-      jobs: [note],
-    })
+    const source = newStore()
+    const store = await source.open()
+    await using scheduler = await openScheduler({ store: { ...source, open: async () => store }, jobs: [note] })
     for (const name of ['a', 'b', 'c']) await add(scheduler, name)
     const d = await add(scheduler, 'd')
     await scheduler.move(d, { to: 'front' })
@@ -272,7 +270,7 @@ describe('normalising', () => {
     expect(await store.normalisePositions(0)).toBe(4)
 
     expect(await placesOf(scheduler)).toEqual([
-      ['other', 100],
+      ['other', position(100)],
       ['d', 100],
       ['a', 200],
       ['b', 300],

@@ -1,10 +1,8 @@
 // What is QUEUED can still be changed: its priority, its params, the instant before which it must not start.
 import { defineJob, jobVersion, openScheduler, type Transition } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { newDatabasePath, newGate, refusalOf } from './stage.ts'
+import { newGate, newSharedStore, newStore, openTestScheduler, refusalOf } from './stage.ts'
 
 const HOUR = 3_600_000
 
@@ -59,11 +57,11 @@ describe('an edit', () => {
   })
 
   test('of a Job that another process executes is heard there, long before it would look by itself', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const gate = newGate<number>()
     const work = defineJob({ type: 'work', run: () => gate.open(performance.now()) })
-    await using worker = await openScheduler({ store: sqlite(path), jobs: [work] })
-    await using client = await openScheduler({ store: sqlite(path) })
+    await using worker = await openScheduler({ store, jobs: [work] })
+    await using client = await openScheduler({ store })
     await worker.start()
     const { jobId } = await client.enqueue('work', null, { delayMs: HOUR })
     await client.edit(jobId, { runAt: null })
@@ -109,7 +107,7 @@ describe('an edit', () => {
 
   test('that names the version it was decided on loses to a change made meanwhile', async () => {
     const { story } = newStory()
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
     const { jobId } = await scheduler.enqueue(story, { genre: 'horror' })
     const version = jobVersion(await scheduler.getJob(jobId))
     await scheduler.reprioritise(jobId, 3)
@@ -119,7 +117,7 @@ describe('an edit', () => {
 
   test('is told once: a mere change of place as a move, all else as an edit', async () => {
     const { story } = newStory()
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [story] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [story] })
     const heard: Transition[] = []
     for (const kind of ['job.moved', 'job.edited'] as const) scheduler.on(kind, (event) => heard.push(event))
     const { jobId } = await scheduler.enqueue(story, { genre: 'horror' })

@@ -1,9 +1,7 @@
 // Which Jobs start, and how many at once. Nothing is prefetched: a Job is claimed when its body can begin.
 import { type ConcurrencyPolicy, defineJob, type JobType, openScheduler, type Scheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test, vi } from 'vitest'
-import { type Gate, listeningLogger, newDatabasePath, newGate, refusalOf } from './stage.ts'
+import { type Gate, listeningLogger, newGate, newSharedStore, newStore, openTestScheduler, refusalOf } from './stage.ts'
 
 const PATIENCE = { timeout: 10_000, interval: 2 }
 
@@ -79,14 +77,14 @@ describe('concurrency of one scheduler', () => {
   })
 
   test('claims only the types it handles', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const a = waitingType('a')
     const b = waitingType('b')
-    await using both = await openScheduler({ store: sqlite(path), jobs: [a.job, b.job] })
+    await using both = await openScheduler({ store, jobs: [a.job, b.job] })
     await both.enqueue(a.job, null, { priority: 9 })
     const forB = await both.enqueue(b.job, null)
 
-    await using stage = await openTestScheduler({ store: sqlite(path), jobs: [b.job] })
+    await using stage = await openTestScheduler({ store, jobs: [b.job] })
     await stage.runUntilIdle()
 
     expect(stage.scheduler.executing).toEqual([forB.jobId])
@@ -143,10 +141,10 @@ describe('limits of the whole store', () => {
   })
 
   test('hold on two schedulers together', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const left = waitingType('work', { resources: ['gpu'] })
     const right = waitingType('work', { resources: ['gpu'] })
-    const options = { store: sqlite(path), concurrency: 5, resources: { gpu: 3 } }
+    const options = { store, concurrency: 5, resources: { gpu: 3 } }
     await using one = await openScheduler({ ...options, jobs: [left.job] })
     await using two = await openScheduler({ ...options, jobs: [right.job] })
     const handles = await enqueueTimes(one, left.job, 12)
@@ -187,15 +185,15 @@ describe('limits of the whole store', () => {
   })
 
   test('live in the store: a scheduler configured otherwise warns and obeys the stored ones', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const work = waitingType('work', { concurrency: 4, resources: ['gpu'] })
-    const first = { store: sqlite(path), jobs: [work.job], maxRunning: 9, resources: { gpu: 1 } }
+    const first = { store, jobs: [work.job], maxRunning: 9, resources: { gpu: 1 } }
     await (await openScheduler(first)).close()
 
     const logger = listeningLogger()
     const other = waitingType('work', { concurrency: 5, resources: ['gpu'] })
     await using stage = await openTestScheduler({
-      store: sqlite(path),
+      store,
       jobs: [other.job],
       maxRunning: 8,
       resources: { gpu: 7 },
@@ -239,7 +237,7 @@ describe('limits of the whole store', () => {
 
   test('refuse a resource of which nobody said how many there are', async () => {
     const { job } = waitingType('work', { resources: ['gpu'] })
-    const refusal = await refusalOf(openScheduler({ store: sqlite(':memory:'), jobs: [job] }))
+    const refusal = await refusalOf(openScheduler({ store: newStore(), jobs: [job] }))
     expect(refusal).toMatchObject({ code: 'unknown_resource', path: 'resources.gpu' })
     expect(refusal.message).toContain("resources: { 'gpu': 1 }")
   })
@@ -319,11 +317,11 @@ describe('a concurrency policy of your own', () => {
 })
 
 test('a Job that another scheduler on the same file accepts starts without a poll', async () => {
-  const path = newDatabasePath()
+  const store = newSharedStore()
   const work = waitingType('work')
-  await using worker = await openScheduler({ store: sqlite(path), jobs: [work.job] })
+  await using worker = await openScheduler({ store, jobs: [work.job] })
   await worker.start()
-  await using client = await openScheduler({ store: sqlite(path) })
+  await using client = await openScheduler({ store })
 
   const handle = await client.enqueue('work', null)
   await vi.waitFor(() => expect(work.executing()).toBe(1), PATIENCE)

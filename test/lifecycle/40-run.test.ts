@@ -1,11 +1,9 @@
 // A Run is the record of the one execution of a Job: what it was given, what it said, what came of it.
 import { resolve } from 'node:path'
 import { defineJob, type JobContext, type Progress } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { newDatabasePath, newGate } from './stage.ts'
+import { newGate, newSharedStore, openTestScheduler } from './stage.ts'
 
 /** Executes one Job of this handler and returns its Run. */
 async function runOf(run: (context: JobContext) => unknown) {
@@ -175,12 +173,12 @@ test('params that the handler no longer accepts end the Run before its body begi
   let executed = 0
   const strict = defineJob({ type: 'work', params: z.object({ n: z.number() }), run: () => void executed++ })
   const loose = defineJob({ type: 'work', run: () => null })
-  const path = newDatabasePath()
-  const before = await openTestScheduler({ store: sqlite(path), jobs: [loose] })
+  const store = newSharedStore()
+  const before = await openTestScheduler({ store, jobs: [loose] })
   const { jobId } = await before.scheduler.enqueue(loose, { n: 'seven' }, { delayMs: 1000 })
   await before.close()
 
-  await using stage = await openTestScheduler({ store: sqlite(path), jobs: [strict] })
+  await using stage = await openTestScheduler({ store, jobs: [strict] })
   await stage.advance('1h')
 
   expect(executed).toBe(0)

@@ -1,8 +1,8 @@
 // A retry is a new Job in the same chain; every attempt keeps its own Run. Nothing ever goes back from RUNNING to QUEUED.
 import { type BackoffOptions, defineJob, NonRetryableError, type RetryOptions } from 'pawl'
-import { openTestScheduler, type TestScheduler } from 'pawl/testing'
+import type { TestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
-import { newGate, refusalOf } from './stage.ts'
+import { newGate, openTestScheduler, position, refusalOf } from './stage.ts'
 
 /** A type that fails as often as the test says, and remembers when it was executed. */
 function flakyType(failures: number, retry?: RetryOptions & { shouldRetry?: (error: unknown) => boolean }) {
@@ -53,7 +53,7 @@ describe('automatic retries', () => {
     ])
     expect(chain.items.map(({ retryOf }) => retryOf)).toEqual([null, ...chain.items.slice(0, 3).map((j) => j.jobId)])
     for (const job of chain.items) {
-      expect(job).toMatchObject({ priority: 3, position: 100, tags: ['t'], params: { some: 'params' } })
+      expect(job).toMatchObject({ priority: 3, position: position(100), tags: ['t'], params: { some: 'params' } })
     }
     const runs = await Promise.all(chain.items.map(({ jobId }) => stage.scheduler.findRunOfJob(jobId)))
     expect(runs.map((run) => [run?.error, run?.willRetry])).toEqual([

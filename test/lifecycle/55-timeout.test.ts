@@ -1,9 +1,7 @@
 // A timeout ends the Run at its instant. The code may go on: until it has really ended it keeps its place and resources.
 import { defineJob, type LateFinish, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
-import { aborted, newDatabasePath, newGate } from './stage.ts'
+import { aborted, newGate, newStore, openTestScheduler } from './stage.ts'
 
 describe('a body that takes longer than its timeout', () => {
   test('finds its signal fired, and its Run FAILED with reason `timeout` at that instant', async () => {
@@ -138,7 +136,7 @@ describe('a body that takes longer than its timeout', () => {
         return 'done, but too late'
       },
     })
-    await using scheduler = await openScheduler({ store: sqlite(newDatabasePath()), jobs: [blocking] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [blocking] })
     scheduler.on('run.late', (event) => late.push(event))
     await scheduler.start()
 

@@ -1,9 +1,7 @@
 // Cancelling acts on the live Job of a chain, whichever of its Jobs is named. Nothing is retried afterwards.
 import { defineJob, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test, vi } from 'vitest'
-import { aborted, newDatabasePath, newGate, refusalOf } from './stage.ts'
+import { aborted, newGate, newSharedStore, openTestScheduler, refusalOf } from './stage.ts'
 
 const note = defineJob({ type: 'note', run: () => null })
 
@@ -153,13 +151,13 @@ describe('a RUNNING Job, by abort', () => {
   })
 
   test('works from another scheduler on the same file, within a second', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const work = defineJob({ type: 'work', run: ({ signal }) => aborted(signal) })
-    await using worker = await openScheduler({ store: sqlite(path), jobs: [work] })
+    await using worker = await openScheduler({ store, jobs: [work] })
     await worker.start()
     const { jobId } = await worker.enqueue(work, null)
     await vi.waitFor(() => expect(worker.executing).toEqual([jobId]))
-    await using client = await openScheduler({ store: sqlite(path) })
+    await using client = await openScheduler({ store })
 
     const askedAt = Date.now()
     await client.cancel(jobId, { mode: 'abort' })

@@ -1,15 +1,13 @@
 // Stopping claims nothing more and aborts nothing. Closing waits, then aborts without blaming the Jobs.
 import { defineJob, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test, vi } from 'vitest'
-import { aborted, listeningLogger, newDatabasePath, newGate, refusalOf } from './stage.ts'
+import { aborted, listeningLogger, newGate, newSharedStore, newStore, openTestScheduler, refusalOf } from './stage.ts'
 
 const note = defineJob({ type: 'note', run: () => null })
 
 describe('start', () => {
   test('is needed before anything executes, and says what was recovered', async () => {
-    await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [note] })
+    await using scheduler = await openScheduler({ store: newStore(), jobs: [note] })
     const handle = await scheduler.enqueue(note, null)
     expect(scheduler.isStarted).toBe(false)
     expect((await handle.get()).status).toBe('QUEUED')
@@ -27,9 +25,9 @@ describe('start', () => {
   })
 
   test('makes a node that others can see, until it is closed', async () => {
-    const path = newDatabasePath()
-    await using client = await openScheduler({ store: sqlite(path) })
-    const worker = await openScheduler({ store: sqlite(path), jobs: [note], name: 'the worker', concurrency: 3 })
+    const store = newSharedStore()
+    await using client = await openScheduler({ store })
+    const worker = await openScheduler({ store, jobs: [note], name: 'the worker', concurrency: 3 })
     expect(await client.listNodes()).toEqual([])
     await worker.start()
     expect(await client.listNodes()).toMatchObject([
@@ -110,10 +108,10 @@ describe('stop', () => {
 
 describe('close', () => {
   test('waits for what executes', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const gate = newGate()
     const work = defineJob({ type: 'work', run: () => gate.passed })
-    const scheduler = await openScheduler({ store: sqlite(path), jobs: [work] })
+    const scheduler = await openScheduler({ store, jobs: [work] })
     await scheduler.start()
     const { jobId } = await scheduler.enqueue(work, null)
     await vi.waitFor(() => expect(scheduler.executing).toEqual([jobId]))
@@ -122,12 +120,12 @@ describe('close', () => {
     gate.open()
     await closing
 
-    await using reader = await openScheduler({ store: sqlite(path) })
+    await using reader = await openScheduler({ store })
     expect(await reader.getJob(jobId)).toMatchObject({ status: 'FINISHED', outcome: 'COMPLETED' })
   })
 
   test('aborts at its deadline as `shutdown`: tried again at once, charged to no budget', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const reasons: unknown[] = []
     const work = defineJob({
       type: 'work',
@@ -138,14 +136,14 @@ describe('close', () => {
         throw signal.reason
       },
     })
-    const stage = await openTestScheduler({ store: sqlite(path), jobs: [work], shutdownTimeoutMs: 30_000 })
+    const stage = await openTestScheduler({ store, jobs: [work], shutdownTimeoutMs: 30_000 })
     const { jobId } = await stage.scheduler.enqueue(work, null)
     await stage.runUntilIdle()
     const startedAt = stage.clock.now()
     await stage.close()
 
     expect(reasons).toEqual(['shutdown'])
-    await using after = await openTestScheduler({ store: sqlite(path), jobs: [work], clock: stage.clock })
+    await using after = await openTestScheduler({ store, jobs: [work], clock: stage.clock })
     await after.runUntilIdle()
     const { items } = await after.scheduler.getChain(jobId)
     expect(await after.scheduler.findRunOfJob(jobId)).toMatchObject({
@@ -162,23 +160,23 @@ describe('close', () => {
   })
 
   test('does not try again what must not be retried', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const work = defineJob({ type: 'work', retry: { maxRetries: 0 }, run: ({ signal }) => aborted(signal) })
-    const stage = await openTestScheduler({ store: sqlite(path), jobs: [work] })
+    const stage = await openTestScheduler({ store, jobs: [work] })
     const { jobId } = await stage.scheduler.enqueue(work, null)
     await stage.runUntilIdle()
     await stage.close()
 
-    await using reader = await openScheduler({ store: sqlite(path) })
+    await using reader = await openScheduler({ store })
     expect(await reader.getChain(jobId)).toMatchObject({ settled: true, outcome: 'FAILED' })
   })
 
   test('leaves a body that ignores its abort, and says so; its place stays taken while it executes', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const gate = newGate()
     const logger = listeningLogger()
     const work = defineJob({ type: 'work', resources: ['gpu'], run: () => gate.passed })
-    const options = { store: sqlite(path), jobs: [work], resources: { gpu: 1 } }
+    const options = { store, jobs: [work], resources: { gpu: 1 } }
     const stage = await openTestScheduler({ ...options, logger })
     const { jobId } = await stage.scheduler.enqueue(work, null)
     await stage.runUntilIdle()
@@ -198,14 +196,14 @@ describe('close', () => {
   })
 
   test('may be called again and waits for the same end', async () => {
-    const scheduler = await openScheduler({ store: sqlite(newDatabasePath()), jobs: [note] })
+    const scheduler = await openScheduler({ store: newStore(), jobs: [note] })
     await scheduler.start()
     await Promise.all([scheduler.close(), scheduler.close()])
     await scheduler.close()
   })
 
   test('rejects those who still wait for a chain', async () => {
-    const scheduler = await openScheduler({ store: sqlite(newDatabasePath()), jobs: [note] })
+    const scheduler = await openScheduler({ store: newStore(), jobs: [note] })
     const handle = await scheduler.enqueue(note, null)
     const waiting = refusalOf(handle.settled())
     await scheduler.close()
@@ -213,10 +211,10 @@ describe('close', () => {
   })
 
   test('is what `await using` does at the end of its block', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     let kept: Awaited<ReturnType<typeof openScheduler>> | undefined
     {
-      await using scheduler = await openScheduler({ store: sqlite(path), jobs: [note] })
+      await using scheduler = await openScheduler({ store, jobs: [note] })
       await scheduler.start()
       kept = scheduler
     }

@@ -1,9 +1,7 @@
 // Every transition that any process commits on the store is told once, in the order of the commits.
 import { defineJob, openScheduler, type Scheduler, type Transition, type TransitionKind } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test, vi } from 'vitest'
-import { aborted, listeningLogger, newDatabasePath, newGate } from './stage.ts'
+import { aborted, listeningLogger, newGate, newSharedStore, newStore, openTestScheduler } from './stage.ts'
 
 const KINDS: readonly TransitionKind[] = [
   'job.queued',
@@ -190,10 +188,10 @@ describe('events', () => {
   })
 
   test('of one scheduler are heard by another on the same file, all of them, in one order', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const quick = defineJob({ type: 'quick', run: () => null })
-    await using worker = await openScheduler({ store: sqlite(path), jobs: [quick], concurrency: 3 })
-    await using watcher = await openScheduler({ store: sqlite(path) })
+    await using worker = await openScheduler({ store, jobs: [quick], concurrency: 3 })
+    await using watcher = await openScheduler({ store })
     const there = listen(watcher)
     const here = listen(worker)
     await worker.start()
@@ -209,10 +207,11 @@ describe('events', () => {
   })
 
   test('that are read later still tell of the Job they were about, also after it was pruned', async () => {
-    const store = await sqlite(':memory:').open()
+    const source = newStore()
+    const store = await source.open()
     const quick = defineJob({ type: 'quick', run: () => null })
     await using stage = await openTestScheduler({
-      store: { ...sqlite(':memory:'), open: async () => store },
+      store: { ...source, open: async () => store },
       jobs: [quick],
     })
     const first = await stage.scheduler.enqueue(quick, null)

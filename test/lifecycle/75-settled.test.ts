@@ -1,9 +1,7 @@
 // `settled()` waits for the end of a chain, in whatever process it runs. It reads the state, so it cannot miss it.
 import { defineJob, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
-import { newDatabasePath, newGate, refusalOf } from './stage.ts'
+import { newGate, newSharedStore, openTestScheduler, refusalOf } from './stage.ts'
 
 const flaky = defineJob({
   type: 'flaky',
@@ -47,12 +45,12 @@ describe('settled', () => {
   })
 
   test('works from another scheduler on the same file that executes nothing', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     const gate = newGate<string>()
     const work = defineJob({ type: 'work', run: () => gate.passed })
-    await using worker = await openScheduler({ store: sqlite(path), jobs: [work] })
+    await using worker = await openScheduler({ store, jobs: [work] })
     await worker.start()
-    await using client = await openScheduler({ store: sqlite(path) })
+    await using client = await openScheduler({ store })
     const handle = await client.enqueue('work', null)
 
     const waiting = handle.settled()
@@ -83,6 +81,7 @@ describe('settled', () => {
     await stage.advance('1s')
     expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
       jobsRemoved: 1,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })

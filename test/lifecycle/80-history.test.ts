@@ -3,9 +3,18 @@ import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { defineJob, openScheduler } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
-import { newDatabasePath, newGate, openHandle, refusalOf } from './stage.ts'
+import {
+  newDatabasePath,
+  newGate,
+  newSharedStore,
+  onlyOnSqlite,
+  openHandle,
+  openTestScheduler,
+  plainSql,
+  refusalOf,
+  storeKind,
+} from './stage.ts'
 
 const note = defineJob({
   type: 'note',
@@ -15,6 +24,8 @@ const note = defineJob({
   },
 })
 const failing = defineJob({ type: 'failing', run: () => Promise.reject(new Error('no')) })
+
+const testFiles = onlyOnSqlite('it is about files')
 
 describe('reading', () => {
   test('lists Jobs and Runs newest first, page by page, by status and type', async () => {
@@ -53,8 +64,8 @@ describe('reading', () => {
 
 describe('prune', () => {
   test('removes chains that settled long enough ago, with their Runs and logs, and nothing else', async () => {
-    const path = newDatabasePath()
-    await using stage = await openTestScheduler({ store: sqlite(path), jobs: [note, failing] })
+    const store = newSharedStore()
+    await using stage = await openTestScheduler({ store, jobs: [note, failing] })
     const { scheduler } = stage
     const old = await scheduler.enqueue(note, null)
     const oldChain = await scheduler.enqueue(failing, null)
@@ -65,6 +76,7 @@ describe('prune', () => {
 
     expect(await scheduler.prune({ olderThanMs: 45 * 60_000 })).toEqual({
       jobsRemoved: 5,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })
@@ -73,13 +85,12 @@ describe('prune', () => {
     expect(await refusalOf(oldChain.get())).toMatchObject({ code: 'job_not_found' })
     expect(await refusalOf(scheduler.getRun(oldRun?.runId ?? ''))).toMatchObject({ code: 'run_not_found' })
     expect((await young.get()).outcome).toBe('COMPLETED')
-    const handle = openHandle(path)
-    expect(handle.prepare('select count(*) as n from pawl_run_logs').get()).toEqual({ n: 1 })
-    expect(handle.prepare('select count(*) as n from pawl_runs').get()).toEqual({ n: 1 })
-    expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
-    handle.close()
+    expect(await plainSql(store, 'select count(*) as n from pawl_run_logs')).toEqual([{ n: 1 }])
+    expect(await plainSql(store, 'select count(*) as n from pawl_runs')).toEqual([{ n: 1 }])
+    if (storeKind === 'sqlite') expect(await plainSql(store, 'pragma foreign_key_check')).toEqual([])
     expect(await scheduler.prune({ olderThanMs: 45 * 60_000 })).toEqual({
       jobsRemoved: 0,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })
@@ -103,6 +114,7 @@ describe('prune', () => {
     await stage.advance('1h')
     expect(await scheduler.prune({ olderThanMs: 0 })).toEqual({
       jobsRemoved: 0,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })
@@ -119,6 +131,7 @@ describe('prune', () => {
     expect(await handle.settled()).toMatchObject({ reason: 'timeout' })
     expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
       jobsRemoved: 0,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })
@@ -126,15 +139,16 @@ describe('prune', () => {
     await stage.advance('1s')
     expect(await stage.scheduler.prune({ olderThanMs: 0 })).toEqual({
       jobsRemoved: 1,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })
   })
 
   test('goes through pages: thousands of old chains around live ones', async () => {
-    const path = newDatabasePath()
+    const store = newSharedStore()
     await using stage = await openTestScheduler({
-      store: sqlite(path, { durability: 'process' }),
+      store,
       jobs: [note],
       concurrency: 100,
     })
@@ -147,6 +161,7 @@ describe('prune', () => {
     await stage.advance('1h')
     expect(await stage.scheduler.prune({ olderThanMs: 60_000 })).toEqual({
       jobsRemoved: 1497,
+      groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
     })
@@ -154,11 +169,7 @@ describe('prune', () => {
   })
 
   test('keeps idempotency keys: the same request is answered with the first Job, which is gone', async () => {
-    const store = await sqlite(':memory:').open()
-    await using stage = await openTestScheduler({
-      store: { ...sqlite(':memory:'), open: async () => store },
-      jobs: [note],
-    })
+    await using stage = await openTestScheduler({ jobs: [note] })
     const { scheduler } = stage
     const first = await scheduler.enqueue(note, { a: 1 }, { idempotencyKey: 'k' })
     await first.settled()
@@ -175,7 +186,7 @@ describe('prune', () => {
     expect((await scheduler.listJobs()).items).toEqual([])
   })
 
-  test('deletes the log files of commands, and no file outside their folder', async () => {
+  testFiles('deletes the log files of commands, and no file outside their folder', async () => {
     const path = newDatabasePath()
     const command = defineJob({ type: 'command', command: [process.execPath, '-e', 'console.log("hello")'] })
     await using scheduler = await openScheduler({ store: sqlite(path), jobs: [command] })
@@ -201,7 +212,7 @@ describe('prune', () => {
 })
 
 describe('backup', () => {
-  test('writes a complete copy while work goes on, which opens like any store', async () => {
+  testFiles('writes a complete copy while work goes on, which opens like any store', async () => {
     const path = newDatabasePath()
     const copy = join(dirname(path), 'copy.db')
     await using stage = await openTestScheduler({ store: sqlite(path), jobs: [note, failing] })
@@ -229,7 +240,7 @@ describe('backup', () => {
     expect((await restored.scheduler.getJob(waiting.jobId)).outcome).toBe('COMPLETED')
   })
 
-  test('can be made again and again while Jobs are accepted and executed', async () => {
+  testFiles('can be made again and again while Jobs are accepted and executed', async () => {
     const path = newDatabasePath()
     await using scheduler = await openScheduler({ store: sqlite(path), jobs: [note], concurrency: 10 })
     await scheduler.start()
@@ -253,7 +264,7 @@ describe('backup', () => {
     }
   })
 
-  test('of a database in memory is a file', async () => {
+  testFiles('of a database in memory is a file', async () => {
     const copy = newDatabasePath()
     await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [note] })
     const { jobId } = await scheduler.enqueue(note, null)
@@ -262,7 +273,7 @@ describe('backup', () => {
     expect((await restored.getJob(jobId)).status).toBe('QUEUED')
   })
 
-  test('overwrites nothing, and says when it cannot write', async () => {
+  testFiles('overwrites nothing, and says when it cannot write', async () => {
     const path = newDatabasePath()
     await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [note] })
     writeFileSync(path, 'something of mine')

@@ -1,11 +1,10 @@
 // A direct execution runs now, in the next free place, before the queue, and its result is the answer to the call. It is
 // no Job: it is never retried, and the history of Jobs does not know it. Its reservation remembers it.
 import { defineJob, NonRetryableError, openScheduler, type Reservation, type Transition } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler, type TestScheduler } from 'pawl/testing'
+import type { TestScheduler } from 'pawl/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { aborted, listeningLogger, newGate, refusalOf } from './stage.ts'
+import { aborted, listeningLogger, newGate, newStore, openTestScheduler, refusalOf } from './stage.ts'
 
 const echo = defineJob({ type: 'echo', run: ({ params }) => params })
 
@@ -157,8 +156,11 @@ describe('its place', () => {
     await using stage = await openTestScheduler({ jobs: [work] })
     await stage.scheduler.enqueueMany(['running', 'waiting'].map((params) => ({ type: work, params })))
     await stage.runUntilIdle()
-    const calls = ['first', 'second', 'third'].map((params) => stage.scheduler.runDirect(work, params))
-    await stage.runUntilIdle()
+    const calls: Promise<unknown>[] = []
+    for (const params of ['first', 'second', 'third']) {
+      calls.push(stage.scheduler.runDirect(work, params))
+      await stage.runUntilIdle()
+    }
     gate.open()
     await Promise.all(calls)
     await stage.runUntilIdle()
@@ -179,8 +181,11 @@ describe('its place', () => {
     const { scheduler } = stage
     await scheduler.enqueueMany(['a', 'b'].map((params) => ({ type: work, params })))
     await stage.runUntilIdle()
-    const calls = ['direct', 'waits'].map((params) => scheduler.runDirect(work, params))
-    await stage.runUntilIdle()
+    const calls: Promise<unknown>[] = []
+    for (const params of ['direct', 'waits']) {
+      calls.push(scheduler.runDirect(work, params))
+      await stage.runUntilIdle()
+    }
     await scheduler.enqueue(work, 'c')
     await stage.runUntilIdle()
     expect(begun).toEqual(['a', 'b', 'direct'])
@@ -280,6 +285,7 @@ describe('a handler that fails', () => {
     })
     await using stage = await openTestScheduler({ jobs: [deaf, printing], concurrency: 2, resources: { printer: 1 } })
     const call = refusalOf(stage.scheduler.runDirect(deaf, null))
+    await stage.runUntilIdle()
     await stage.scheduler.enqueue(printing, null)
     await stage.advance('10m')
     expect((await call).details).toMatchObject({ reason: 'timeout' })
@@ -317,7 +323,7 @@ describe('a request', () => {
   })
 
   test('for a type that no started scheduler handles is refused', async () => {
-    const scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [echo] })
+    const scheduler = await openScheduler({ store: newStore(), jobs: [echo] })
     expect(await refusalOf(scheduler.runDirect(echo, 1))).toMatchObject({ code: 'no_node' })
     await scheduler.start()
     expect(await scheduler.runDirect(echo, 1)).toMatchObject({ result: 1 })
@@ -373,10 +379,9 @@ describe('while every place is taken', () => {
   test('a call waits five minutes unless told otherwise; then it is refused, and never executed', async () => {
     const { stage, work, gate, begun, scheduler } = await openBusyStage()
     const calledAt = stage.clock.now()
-    const [usual, short] = [
-      refusalOf(scheduler.runDirect(work, 'usual')),
-      refusalOf(scheduler.runDirect(work, 'short', { waitTimeoutMs: 1000 })),
-    ]
+    const usual = refusalOf(scheduler.runDirect(work, 'usual'))
+    await stage.runUntilIdle()
+    const short = refusalOf(scheduler.runDirect(work, 'short', { waitTimeoutMs: 1000 }))
     await stage.advance('1h')
     expect(await usual).toMatchObject({ code: 'direct_wait_timeout', details: { waitTimeoutMs: 300_000 } })
     expect(await short).toMatchObject({ code: 'direct_wait_timeout', details: { waitTimeoutMs: 1000 } })

@@ -4,6 +4,16 @@ import { join } from 'node:path'
 import { type Job, type Logger, PawlError } from 'pawl'
 import { afterEach } from 'vitest'
 
+export {
+  newSharedStore,
+  newStore,
+  onlyOnSqlite,
+  openTestScheduler,
+  plainSql,
+  position,
+  storeKind,
+} from '../stores/package-stores.ts'
+
 const folders: string[] = []
 
 /** A database file in a folder of its own, which is removed after the test. */

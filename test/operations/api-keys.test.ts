@@ -1,12 +1,11 @@
 // Keys open the HTTP API. They are shown once, kept as hashes, and asked of the store each time.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ROLES } from '../../src/domain/role.ts'
 import { authenticate, createKey, getKey, listKeys, requiresKeys, revokeKey } from '../../src/operations/api-keys.ts'
+import { fileOf } from '../stores/each-store.ts'
+import { newSharedStore, onlyOnSqlite } from '../stores/source-stores.ts'
 import { openStage, refusalOf } from './stage.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -38,14 +37,12 @@ describe('a new key', () => {
     expect(new Set(made.map(({ key }) => key)).size).toBe(20)
   })
 
-  test('is nowhere in the database: only its SHA-256 is', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'pawl-keys-'))
-    const path = join(folder, 'pawl.db')
-    const stage = await openStage([], path)
+  onlyOnSqlite('it reads the file')('is nowhere in the database: only its SHA-256 is', async () => {
+    const store = newSharedStore()
+    const stage = await openStage([], store)
     const { key } = await createKey(stage.context, { name: 'deploys', role: 'admin' })
     await stage.store.close()
-    const bytes = readFileSync(path)
-    await rm(folder, { recursive: true })
+    const bytes = readFileSync(fileOf(store) ?? '')
     expect(bytes.includes(key.slice(11))).toBe(false)
     expect(bytes.includes(createHash('sha256').update(key).digest('hex'))).toBe(true)
   })

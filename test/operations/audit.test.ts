@@ -115,6 +115,18 @@ describe('an audited request', () => {
     expect(await count(stage)).toBe(0)
   })
 
+  test('that cancels a Job which runs leaves its note too', async () => {
+    await using stage = await openStage()
+    const jobId = await stage.enqueue('note', null)
+    await stage.claim(['note'])
+    const { kind } = await cancelJob(
+      auditedContext(stage.context, { ...asked, action: 'job.cancel', subject: jobId }),
+      jobId,
+    )
+    expect(kind).toBe('requested')
+    expect(await newest(stage)).toEqual([jobId, 0, null])
+  })
+
   test('that needs two transactions leaves a note in each that changed something', async () => {
     await using stage = await openStage()
     const [first, ...others] = await enqueueJobs(stage.context, listed(stage, 4))

@@ -9,10 +9,10 @@ import { type EnqueueOptions, readEnqueueOptions } from '../../src/operations/en
 import { createIdSource } from '../../src/platform/ids.ts'
 import { AddressGuard } from '../../src/platform/webhook-address.ts'
 import type { Store } from '../../src/store/store.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/settable-clock.ts'
+import { newStore } from '../stores/source-stores.ts'
 
-/** A store in memory and what every operation works on, with a clock that stands still unless a test moves it. */
+/** A store and what every operation works on, with a clock that stands still unless a test moves it. */
 export class Stage implements AsyncDisposable {
   readonly context: OperationContext
   readonly clock: SettableClock
@@ -47,10 +47,10 @@ export class Stage implements AsyncDisposable {
 
 export const note = defineJob({ type: 'note', run: () => null })
 
-export async function openStage(jobs: readonly AnyJobType[] = [note], path = ':memory:'): Promise<Stage> {
-  const store = await sqlite(path).open()
+export async function openStage(jobs: readonly AnyJobType[] = [note], source = newStore()): Promise<Stage> {
+  const store = await source.open()
   const clock = new SettableClock()
-  const { types } = readSchedulerOptions({ store: sqlite(path), jobs })
+  const { types } = readSchedulerOptions({ store: source, jobs })
   await store.registerTypes([...types.values()], clock.now())
   const context: OperationContext = {
     store,

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest'
 import { defineJob } from '../../src/index.ts'
 import { readStatistics } from '../../src/operations/statistics.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { openTestScheduler, SettableClock } from '../../src/testing/index.ts'
+import { newStore } from '../stores/source-stores.ts'
 
 const HOUR_MS = 3_600_000
 const BEGIN = Date.UTC(2026, 0, 1, 9, 30)
@@ -17,11 +17,12 @@ const slow = defineJob({
 })
 
 async function openStage() {
-  const store = await sqlite(':memory:').open()
+  const source = newStore()
+  const store = await source.open()
   const clock = new SettableClock(BEGIN)
   const jobs = [quick, failing, slow]
   const stage = await openTestScheduler({
-    store: { ...sqlite(':memory:'), open: async () => store },
+    store: { ...source, open: async () => store },
     clock,
     jobs,
     concurrency: 2,
@@ -96,6 +97,20 @@ test('totals reach back for ever, hours for a day, and what waits is told as it 
   const later = await readStatistics(context)
   expect(later.totals).toMatchObject({ executed: 8, cancelled: 5 })
   expect(later.hours.reduce((sum, { executed }) => sum + executed, 0)).toBe(0)
+  await stage.close()
+})
+
+test('what a clock that was ahead has counted is not told before its hour has come', async () => {
+  const { stage, scheduler, context } = await openStage()
+  await scheduler.enqueue(quick, null)
+  await stage.runUntilIdle()
+  const { store, clock } = context
+  const executedAt = async (now: number) => {
+    const { hours } = await readStatistics({ store, clock: new SettableClock(now) })
+    return hours.map(({ executed }) => executed).filter((executed) => executed > 0)
+  }
+  expect(await executedAt(clock.now() - 2 * HOUR_MS)).toEqual([])
+  expect(await executedAt(clock.now() + HOUR_MS)).toEqual([1])
   await stage.close()
 })
 

@@ -83,7 +83,7 @@ export const directOperations: readonly Operation[] = [
     name: 'record of a child of a direct execution',
     prepare: async (stage) => {
       const { claim } = await startDirect(stage)
-      const child = { pid: 4_711, startTime: '1', bootId: 'b', pidNamespace: 'n' }
+      const child = { pid: 4_711, startTime: '1', host: 'h', bootId: 'b', pidNamespace: 'n' }
       return () => stage.store.recordDirectChild(claim, child)
     },
   },

@@ -219,7 +219,7 @@ export const operations: readonly Operation[] = [
     name: 'record of a child',
     prepare: async (stage) => {
       const { claim } = await stage.start()
-      const child = { pid: 4_711, startTime: '1', bootId: 'b', pidNamespace: 'n' }
+      const child = { pid: 4_711, startTime: '1', host: 'h', bootId: 'b', pidNamespace: 'n' }
       return () => stage.store.recordChild(claim, child, '/tmp/run.log')
     },
   },

@@ -3,8 +3,17 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { PARAMS_BYTES_MAX } from '../../src/domain/json.ts'
 import { defineJob } from '../../src/library/define-job.ts'
-import { withHandle } from '../sqlite/stage.ts'
-import { jobsOf, MINUTE, newDatabasePath, type OpenStage, openStage, refusalOf, report, slotsOf } from './stage.ts'
+import {
+  jobsOf,
+  MINUTE,
+  newSharedStore,
+  type OpenStage,
+  openStage,
+  plainSql,
+  refusalOf,
+  report,
+  slotsOf,
+} from './stage.ts'
 
 const minutely = { name: 'minutely', cron: '* * * * *' } as const
 
@@ -13,17 +22,17 @@ const BROKEN: readonly { name: string; breakIt: (stage: OpenStage, scheduleId: s
   [
     {
       name: 'its zone is not known any more',
-      breakIt: ({ path }, scheduleId) => edit(path, "timezone = 'Mars/Olympus'", scheduleId),
+      breakIt: ({ store }, scheduleId) => edit(store, "timezone = 'Mars/Olympus'", scheduleId),
       reason: /timezone.*IANA.*Mars\/Olympus/,
     },
     {
       name: 'its expression cannot be read any more',
-      breakIt: ({ path }, scheduleId) => edit(path, "cron = '61 * * * *'", scheduleId),
+      breakIt: ({ store }, scheduleId) => edit(store, "cron = '61 * * * *'", scheduleId),
       reason: /cron.*61/,
     },
     {
       name: 'its type is not known',
-      breakIt: ({ path }, scheduleId) => edit(path, "type = 'gone', template_id = null", scheduleId),
+      breakIt: ({ store }, scheduleId) => edit(store, "type = 'gone', template_id = null", scheduleId),
       reason: /Unknown job type `gone`/,
     },
     {
@@ -37,21 +46,19 @@ const BROKEN: readonly { name: string; breakIt: (stage: OpenStage, scheduleId: s
     },
     {
       name: 'its template is gone',
-      breakIt: ({ path }, scheduleId) => edit(path, "template_id = 'nowhere'", scheduleId),
+      breakIt: ({ store }, scheduleId) => edit(store, "template_id = 'nowhere'", scheduleId),
       reason: /no template nowhere/,
     },
     {
       name: 'its params are too large',
-      breakIt: ({ path }, scheduleId) =>
-        edit(path, `params = json_object('text', hex(zeroblob(${PARAMS_BYTES_MAX / 2})))`, scheduleId),
+      breakIt: ({ store }, scheduleId) =>
+        edit(store, `params = '{"text":"${'x'.repeat(PARAMS_BYTES_MAX)}"}'`, scheduleId),
       reason: /params of at most 262144 bytes/,
     },
   ]
 
-function edit(path: string, change: string, scheduleId: string): void {
-  withHandle(path, (handle) => {
-    handle.prepare(`update pawl_schedules set ${change} where schedule_id = ?`).run(scheduleId)
-  })
+function edit(store: object, change: string, scheduleId: string): Promise<unknown> {
+  return plainSql(store, `update pawl_schedules set ${change} where schedule_id = '${scheduleId}'`)
 }
 
 const strict = defineJob({
@@ -98,11 +105,11 @@ test('what it was disabled for must be mended before it can be enabled', async (
 })
 
 test('a process without the handler makes the Jobs all the same: only the one that has it can ask the schema', async () => {
-  const path = newDatabasePath()
-  await using stage = await openStage({ path, jobs: [strict] })
+  const store = newSharedStore()
+  await using stage = await openStage({ store, jobs: [strict] })
   const schedule = await stage.schedules.create({ ...minutely, type: strict, paramOverrides: { pages: 3 } })
   await stage.scheduler.stop()
-  await using other = await openStage({ path, jobs: [], clock: stage.clock })
+  await using other = await openStage({ store, jobs: [], clock: stage.clock })
   await other.advance(MINUTE)
   expect(await jobsOf(other.scheduler, schedule)).toMatchObject([
     { type: 'strict', params: { pages: 3 }, status: 'QUEUED' },

@@ -1,9 +1,8 @@
 // A program says at each start which schedules it wants. They are made once, and changed when the program has changed.
 import { defineJob } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler, SettableClock, type TestScheduler } from 'pawl/testing'
+import { SettableClock, type TestScheduler } from 'pawl/testing'
 import { expect, test } from 'vitest'
-import { newDatabasePath } from '../sqlite/stage.ts'
+import { newSharedStore, openTestScheduler } from '../stores/package-stores.ts'
 
 const report = defineJob({ type: 'report', run: () => null })
 
@@ -12,9 +11,9 @@ async function names(stage: TestScheduler): Promise<string[]> {
 }
 
 test('declared at each start, and by several processes at once, a schedule exists once', async () => {
-  const path = newDatabasePath()
+  const store = newSharedStore()
   const clock = new SettableClock()
-  const open = () => openTestScheduler({ store: sqlite(path), clock, jobs: [report] })
+  const open = () => openTestScheduler({ store, clock, jobs: [report] })
   await using first = await open()
   await using second = await open()
   const wanted = { name: 'nightly', type: report, cron: '0 3 * * *' } as const

@@ -8,7 +8,8 @@ afterEach(() => onFaultPoint(null))
 test('slots that cannot be written are tried again, and an operator is told once', async () => {
   await using stage = await openStage()
   const schedule = await stage.schedules.create({ name: 'x', type: report, everyMs: 10 * SECOND })
-  const full = Object.assign(new Error('SQLite says 13'), { errcode: 13 })
+  // As SQLite and as PostgreSQL say that the disk is full.
+  const full = Object.assign(new Error('no room'), { errcode: 13, code: '53100' })
   onFaultPoint((point) => {
     if (point === 'store:before-commit') throw full
   })

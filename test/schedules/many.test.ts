@@ -5,15 +5,15 @@ import { defineJob } from '../../src/library/define-job.ts'
 import type { Transition } from '../../src/store/events.ts'
 import { type BetterSqlite3, sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/index.ts'
-import { DatabaseSync, type Handle, withHandle } from '../sqlite/stage.ts'
-import { HOUR, newDatabasePath, openStage, SECOND, START } from './stage.ts'
+import { DatabaseSync, type Handle, newDatabasePath, withHandle } from '../sqlite/stage.ts'
+import { HOUR, openStage, SECOND, START } from './stage.ts'
 
 const bulk = defineJob({ type: 'bulk', run: () => null })
 const urgent = defineJob({ type: 'urgent', run: () => null })
 
 /** Makes a type known that nobody handles, so that its Jobs stay where they are. */
 async function makeKnown(path: string, clock: SettableClock): Promise<void> {
-  const stage = await openStage({ path, clock, jobs: [bulk] })
+  const stage = await openStage({ store: sqlite(path), clock, jobs: [bulk] })
   await stage.close()
 }
 
@@ -23,7 +23,7 @@ test('ten thousand schedules of one second: each makes its Job, and urgent Jobs 
   const path = newDatabasePath()
   const clock = new SettableClock(START)
   await makeKnown(path, clock)
-  await using stage = await openStage({ path, clock, jobs: [urgent], concurrency: 5 })
+  await using stage = await openStage({ store: sqlite(path), clock, jobs: [urgent], concurrency: 5 })
   await Promise.all(
     Array.from({ length: 10_000 }, (_, index) =>
       stage.schedules.create({
@@ -102,7 +102,7 @@ function countStatements(): Counted {
 async function costOfWaiting(schedules: number): Promise<{ statements: number; sql: string[] }> {
   const path = newDatabasePath()
   const { driver, executions } = countStatements()
-  await using stage = await openStage({ path, store: sqlite(path, { driver }), jobs: [bulk] })
+  await using stage = await openStage({ store: sqlite(path, { driver }), jobs: [bulk] })
   await Promise.all(
     Array.from({ length: schedules }, () => stage.schedules.create({ name: 'x', type: bulk, cron: '@yearly' })),
   )
@@ -126,7 +126,7 @@ test('schedules that wait cost two reads of an index at each look, however many 
 test('no statement that fires, changes or looks reads more than it needs', async () => {
   const path = newDatabasePath()
   const { driver, executions } = countStatements()
-  await using stage = await openStage({ path, store: sqlite(path, { driver }), jobs: [bulk] })
+  await using stage = await openStage({ store: sqlite(path, { driver }), jobs: [bulk] })
   const { templateId } = await stage.templates.create({ name: 't', type: bulk })
   const overlaps = ['allow', 'skip', 'queue-one'] as const
   const made = await Promise.all(

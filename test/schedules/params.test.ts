@@ -2,30 +2,38 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineJob } from '../../src/library/define-job.ts'
-import { withHandle } from '../sqlite/stage.ts'
-import { jobsOf, MINUTE, type OpenStage, openStage, refusalOf, report, SECOND, START, slotsOf } from './stage.ts'
+import {
+  jobsOf,
+  MINUTE,
+  type OpenStage,
+  openStage,
+  plainSql,
+  refusalOf,
+  report,
+  SECOND,
+  START,
+  slotsOf,
+} from './stage.ts'
 
 const minutely = { name: 'minutely', cron: '* * * * *' } as const
 
 /** As another release with another schema would have left it. */
-function setParams({ path }: OpenStage, scheduleId: string, params: unknown): void {
-  withHandle(path, (handle) => {
-    const statement = handle.prepare('update pawl_schedules set params = ? where schedule_id = ?')
-    statement.run(JSON.stringify(params), scheduleId)
-  })
+async function setParams({ store }: OpenStage, scheduleId: string, params: unknown): Promise<void> {
+  const text = JSON.stringify(params)
+  await plainSql(store, `update pawl_schedules set params = '${text}' where schedule_id = '${scheduleId}'`)
 }
 
 test('params that the schema refuses at a slot make a Job that fails visibly, and the schedule goes on', async () => {
   const strict = defineJob({ type: 'strict', params: z.object({ pages: z.number() }), run: () => 'done' })
   await using stage = await openStage({ jobs: [strict] })
   const schedule = await stage.schedules.create({ ...minutely, type: strict, paramOverrides: { pages: 1 } })
-  setParams(stage, schedule.scheduleId, { pages: 'many' })
+  await setParams(stage, schedule.scheduleId, { pages: 'many' })
   await stage.advance(MINUTE)
   const [job] = await jobsOf(stage.scheduler, schedule)
   expect(job).toMatchObject({ params: { pages: 'many' }, outcome: 'FAILED', slotAt: START + MINUTE })
   expect(await stage.scheduler.findRunOfJob(job?.jobId ?? '')).toMatchObject({ reason: 'invalid-params' })
 
-  setParams(stage, schedule.scheduleId, { pages: 2 })
+  await setParams(stage, schedule.scheduleId, { pages: 2 })
   await stage.advance(MINUTE)
   expect((await jobsOf(stage.scheduler, schedule))[1]).toMatchObject({ params: { pages: 2 }, outcome: 'COMPLETED' })
   expect(await stage.schedules.get(schedule.scheduleId)).toMatchObject({ enabled: true, disabledReason: null })
@@ -42,7 +50,7 @@ test('the caller who creates, changes or triggers it is still told what the sche
     path: 'params.pages',
   })
   expect((await refusalOf(stage.schedules.change(scheduleId, wrong))).code).toBe('invalid_params')
-  setParams(stage, scheduleId, { pages: 'many' })
+  await setParams(stage, scheduleId, { pages: 'many' })
   expect((await refusalOf(stage.schedules.trigger(scheduleId))).code).toBe('invalid_params')
 })
 
@@ -142,8 +150,8 @@ test('hundreds of schedules whose schema throws hold nobody up', async () => {
   expect(await slotsOf(stage.scheduler, whole)).toEqual([MINUTE, 2 * MINUTE])
   service.fault = null
   await stage.advance(5 * SECOND)
-  const left = 'select count(*) as left from pawl_schedules where last_triggered_at is null'
-  expect(withHandle(stage.path, (handle) => handle.prepare(left).get())).toEqual({ left: 0 })
+  const left = 'select count(*) as n from pawl_schedules where last_triggered_at is null'
+  expect(await plainSql(stage.store, left)).toEqual([{ n: 0 }])
   expect((await stage.schedules.list({ enabled: false })).items).toEqual([])
 })
 
@@ -176,7 +184,7 @@ test('a schedule that was planned by a clock far ahead is planned anew, also whi
   const schedule = await stage.schedules.create({ ...minutely, type: checked })
   service.fault = NO_NETWORK
   await stage.advance(MINUTE)
-  withHandle(stage.path, (handle) => handle.exec('update pawl_schedules set planned_at = planned_at + 3600000'))
+  await plainSql(stage.store, 'update pawl_schedules set planned_at = planned_at + 3600000')
   await stage.advance(5 * SECOND)
   expect(await slotsOf(stage.scheduler, schedule)).toEqual([MINUTE])
 })

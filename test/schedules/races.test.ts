@@ -1,16 +1,15 @@
-// Several schedulers on one file look at the same instant. None leads, and each slot makes one Job.
+// Several schedulers on one store look at the same instant. None leads, and each slot makes one Job.
 import { expect, test } from 'vitest'
 import type { Store, StoreSource } from '../../src/store/store.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/index.ts'
-import { jobsOf, MINUTE, newDatabasePath, openStage, report, SECOND, START, slotsOf } from './stage.ts'
+import { jobsOf, MINUTE, newSharedStore, openStage, report, SECOND, START, slotsOf } from './stage.ts'
 
 /** The store itself, where every firing that it answers is noted. */
-function noting(path: string, answers: string[]): StoreSource {
+function noting(source: StoreSource, answers: string[]): StoreSource {
   return {
-    ...sqlite(path),
+    ...source,
     open: async () => {
-      const store = await sqlite(path).open()
+      const store = await source.open()
       const fireSlots: Store['fireSlots'] = async (...request) => {
         const results = await store.fireSlots(...request)
         answers.push(...results.map(({ kind }) => kind))
@@ -34,11 +33,11 @@ function bound(store: Store): Partial<Store> {
 }
 
 test('four schedulers that see a slot at the same instant make one Job of it', async () => {
-  const path = newDatabasePath()
+  const store = newSharedStore()
   const clock = new SettableClock(START)
   const answers: string[] = []
   const stages = await Promise.all(
-    Array.from({ length: 4 }, () => openStage({ path, clock, store: noting(path, answers), jobs: [report] })),
+    Array.from({ length: 4 }, () => openStage({ clock, store: noting(store, answers), jobs: [report] })),
   )
   const [first] = stages
   expect.assert(first !== undefined)
@@ -70,10 +69,10 @@ test('four schedulers that see a slot at the same instant make one Job of it', a
 })
 
 test('a change races with the slot that it is about: the slot makes its Job as it was, or as it is', async () => {
-  const path = newDatabasePath()
+  const store = newSharedStore()
   const clock = new SettableClock(START)
-  await using one = await openStage({ path, clock })
-  await using two = await openStage({ path, clock })
+  await using one = await openStage({ store, clock })
+  await using two = await openStage({ store, clock })
   const schedule = await one.schedules.create({ name: 'old', type: report, everyMs: 10 * SECOND })
   await two.scheduler.stop()
   await two.scheduler.start()

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach } from 'vitest'
 import { PawlError } from '../../src/domain/errors.ts'
 import type { Job } from '../../src/domain/job.ts'
 import type { Schedule } from '../../src/domain/schedule.ts'
 import { defineJob } from '../../src/library/define-job.ts'
 import type { Scheduler } from '../../src/library/scheduler.ts'
 import type { Logger } from '../../src/platform/logger.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { openTestScheduler, SettableClock, type TestSchedulerOptions } from '../../src/testing/index.ts'
+import { newSharedStore } from '../stores/source-stores.ts'
+
+export { newSharedStore, onlyOnSqlite, plainSql, storeKind } from '../stores/source-stores.ts'
 
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
@@ -18,28 +16,16 @@ export const HOUR = 60 * MINUTE
 /** Where the clock of every test begins: the first second of 2026. */
 export const START = Date.UTC(2026, 0, 1)
 
-const folders: string[] = []
-
-export function newDatabasePath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'pawl-schedules-'))
-  folders.push(folder)
-  return join(folder, 'pawl.db')
-}
-
-afterEach(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
-})
-
 /** A type whose bodies end at once. */
 export const report = defineJob({ type: 'report', run: () => 'done' })
 
-/** A scheduler on a virtual clock, on a file of its own, so that tests can look at it with plain SQL. */
-export async function openStage(options: TestSchedulerOptions & { readonly path?: string } = {}) {
-  const { path = newDatabasePath(), clock = new SettableClock(START), ...rest } = options
+/** A scheduler on a virtual clock, on a store of its own, so that tests can look at it with plain SQL. */
+export async function openStage(options: TestSchedulerOptions = {}) {
+  const { store = newSharedStore(), clock = new SettableClock(START), ...rest } = options
   const logger = listeningLogger()
-  const test = await openTestScheduler({ store: sqlite(path), clock, jobs: [report], logger, ...rest })
+  const test = await openTestScheduler({ store, clock, jobs: [report], logger, ...rest })
   const { schedules, templates } = test.scheduler
-  return { ...test, path, clock, logger, schedules, templates }
+  return { ...test, store, clock, logger, schedules, templates }
 }
 
 export type OpenStage = Awaited<ReturnType<typeof openStage>>

@@ -304,6 +304,7 @@ export async function readTriggers(store: Store, now: number): Promise<void> {
     await walk((cursor) => store.listReservations({ ...(status === undefined ? {} : { status }), limit: 1, cursor }))
   }
   const [group] = (await store.listGroups({ limit: 1 })).items
+  await store.findSettledGroups([group?.groupId ?? ''])
   const [webhook] = (await store.listWebhooks({ limit: 1 })).items
   const [delivery] = (await store.listDeliveries({ limit: 1 })).items
   const { items: schedules } = await store.listSchedules({ limit: 20 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineJob } from '../../src/library/define-job.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { SettableClock } from '../../src/testing/index.ts'
+import { newStore } from '../stores/source-stores.ts'
 import { burn, openReceiver, openStage, write } from './stage.ts'
 
 test('a completed job is told with its end, and that it settled', async () => {
@@ -72,8 +72,9 @@ test('an aborted job is told with the end of its run, and as cancelled', async (
 test('a run that recovery ends is told like any other', async () => {
   const receiver = await openReceiver()
   const clock = new SettableClock()
-  const store = await sqlite(':memory:').open()
-  const source = { ...sqlite(':memory:'), open: async () => store }
+  const place = newStore()
+  const store = await place.open()
+  const source = { ...place, open: async () => store }
   const stage = await openStage({ store: source, clock })
   await stage.scheduler.webhooks.create({ url: receiver.url })
   await stage.scheduler.stop()

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { openScheduler } from '../../src/library/open-scheduler.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
-import { logger, newDatabasePath, openReceiver, openStage, readLog, until, write } from './stage.ts'
+import { newSharedStore } from '../stores/source-stores.ts'
+import { logger, openReceiver, openStage, readLog, until, write } from './stage.ts'
 
 test('a failing receiver is tried again after 5, 15 and 45 seconds, then no more', async () => {
   const times: number[] = []
@@ -103,7 +103,7 @@ test('nobody listens: the log says so', async () => {
 
 test("a job's own url that leads to a private address is refused when it is called", async () => {
   const receiver = await openReceiver()
-  const store = sqlite(newDatabasePath())
+  const store = newSharedStore()
   await using stage = await openStage({ store, webhooks: {} })
   const { clock } = stage
   // Accepted by a process that may call this machine, and called by one that may not.

@@ -4,12 +4,12 @@ import { AddressGuard } from '../../src/platform/webhook-address.ts'
 import { WebhookPoster, type WebhookPosterOptions } from '../../src/platform/webhook-post.ts'
 import { endOf, newId, newJob, newNode } from '../../src/store/conformance/fixtures.ts'
 import { onFaultPoint } from '../../src/store/fault-points.ts'
-import type { Store } from '../../src/store/store.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
+import type { Store, StoreSource } from '../../src/store/store.ts'
 import { SettableClock } from '../../src/testing/index.ts'
+import { newStore } from '../stores/source-stores.ts'
 import { logger } from './stage.ts'
 
-type Source = ReturnType<typeof sqlite>
+type Source = Pick<StoreSource, 'open'>
 
 const endings: (() => Promise<void>)[] = []
 
@@ -39,7 +39,7 @@ export class SenderStage {
       readonly post?: Partial<WebhookPosterOptions>
     } = {},
   ): Promise<SenderStage> {
-    const { source = sqlite(':memory:'), clock = new SettableClock(), post = {}, ...parts } = options
+    const { source = newStore(), clock = new SettableClock(), post = {}, ...parts } = options
     const store = await source.open()
     const node = newNode({ startedAt: clock.now() })
     const { nodeId } = node

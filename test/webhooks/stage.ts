@@ -11,6 +11,7 @@ import type { Scheduler } from '../../src/library/scheduler.ts'
 import type { Logger } from '../../src/platform/logger.ts'
 import { openTestScheduler, type TestScheduler, type TestSchedulerOptions } from '../../src/testing/index.ts'
 import { receiveHttp } from '../platform/support/receiver.ts'
+import { newStore } from '../stores/source-stores.ts'
 
 export type { WireJob, WireRun }
 
@@ -91,7 +92,8 @@ export const burn = defineJob({
 
 /** A scheduler on a virtual clock that may call this machine. */
 export function openStage(options: TestSchedulerOptions = {}): Promise<TestScheduler> {
-  return openTestScheduler({ jobs: [write, burn], webhooks: { allowPrivate: ['127.0.0.1'] }, logger, ...options })
+  const webhooks = { allowPrivate: ['127.0.0.1'] }
+  return openTestScheduler({ store: newStore(), jobs: [write, burn], webhooks, logger, ...options })
 }
 
 /** All deliveries, oldest first, as `event STATUS attempts`. */

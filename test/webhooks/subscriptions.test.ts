@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { burn, openReceiver, openStage, readLog, warnings, write } from './stage.ts'
 
 test('a webhook is told of the events it asked for', async () => {
@@ -131,7 +130,7 @@ test("a job's own url that is gone is not tried again", async () => {
 })
 
 test('webhooks and their logs are listed newest first, page by page', async () => {
-  await using stage = await openStage({ store: sqlite(':memory:') })
+  await using stage = await openStage()
   const { webhooks } = stage.scheduler
   for (const name of ['a', 'b', 'c']) await webhooks.create({ url: 'http://127.0.0.1:9/', name, enabled: name === 'c' })
   const first = await webhooks.list({ limit: 2 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob } from '../../src/index.ts'
-import { damage } from '../recovery/database.ts'
+import { plainSql } from '../stores/source-stores.ts'
 import { Stage } from './stage.ts'
 
 const failing = defineJob({ type: 'failing', run: () => Promise.reject(new Error('no')) })
@@ -10,7 +10,7 @@ describe('of what only a hand from outside can have made, it is told', () => {
     await using stage = await Stage.open([failing])
     await stage.scheduler.stop()
     const job = await stage.scheduler.enqueue(failing, null)
-    damage(stage.file, 'delete from pawl_queue')
+    await plainSql(stage.store, 'delete from pawl_queue')
     expect(await stage.why(job)).toMatchObject({
       state: 'RUNNING',
       summary: 'It counts as running, but its run is missing: the database was damaged, and the next start repairs it.',
@@ -23,8 +23,8 @@ describe('of what only a hand from outside can have made, it is told', () => {
     const job = await stage.scheduler.enqueue(failing, null)
     await stage.worker.runUntilIdle()
     await stage.scheduler.stop()
-    damage(stage.file, 'delete from pawl_queue')
-    damage(stage.file, 'delete from pawl_jobs where retry_of is not null')
+    await plainSql(stage.store, 'delete from pawl_queue')
+    await plainSql(stage.store, 'delete from pawl_jobs where retry_of is not null')
     expect(await stage.reason(job, 'retry_follows')).toMatchObject({ jobId: null, attempt: 2, status: null })
   })
 
@@ -32,7 +32,7 @@ describe('of what only a hand from outside can have made, it is told', () => {
     await using stage = await Stage.open([failing])
     await stage.scheduler.stop()
     const job = await stage.scheduler.enqueue(failing, null)
-    damage(stage.file, 'update pawl_queue set awaits_predecessor = 1, ready = 0')
+    await plainSql(stage.store, 'update pawl_queue set awaits_predecessor = true, ready = false')
     expect(await stage.reason(job, 'predecessor_executing')).toMatchObject({ runId: null, nodeId: null })
   })
 })

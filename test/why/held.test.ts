@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob, openScheduler } from '../../src/index.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { newGate, Stage } from './stage.ts'
 
 describe('a Job that something holds is told', () => {
@@ -208,7 +207,7 @@ describe('a member that an order to its group has not reached yet is told', () =
     const group = await stage.scheduler.groups.create({
       jobs: Array.from({ length: 300 }, () => ({ type: step, params: null })),
     })
-    await using elsewhere = await openScheduler({ store: sqlite(stage.file), clock: stage.clock })
+    await using elsewhere = await openScheduler({ store: stage.store, clock: stage.clock })
     await elsewhere.cancel(group.jobs[0]?.jobId ?? '')
     const last = group.jobs[299]
     expect.assert(last !== undefined)

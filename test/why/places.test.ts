@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob, openScheduler } from '../../src/index.ts'
 import { DOOR } from '../../src/library/door.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
-import { newDatabase } from '../recovery/database.ts'
+import { newSharedStore } from '../stores/source-stores.ts'
 import { newGate, Stage } from './stage.ts'
 
 describe('a Job that waits for a place is told', () => {
@@ -46,7 +45,7 @@ describe('a Job that waits for a place is told', () => {
     const work = defineJob({ type: 'work', run: () => null })
     const other = defineJob({ type: 'other', run: () => null })
     await using stage = await Stage.open([other])
-    await using elsewhere = await openScheduler({ store: sqlite(stage.file), jobs: [work], clock: stage.clock })
+    await using elsewhere = await openScheduler({ store: stage.store, jobs: [work], clock: stage.clock })
     const job = await elsewhere.enqueue(work, null)
 
     const why = await stage.why(job)
@@ -77,9 +76,9 @@ describe('a Job that waits for a place is told', () => {
 
   test('that the node which handles its type is there, but was never started', async () => {
     const work = defineJob({ type: 'work', run: () => null })
-    const file = newDatabase()
-    await using paused = await openScheduler({ store: sqlite(file), jobs: [work], name: 'attic' })
-    await using observer = await openScheduler({ store: sqlite(file) })
+    const store = newSharedStore()
+    await using paused = await openScheduler({ store, jobs: [work], name: 'attic' })
+    await using observer = await openScheduler({ store })
     const { jobId } = await paused.enqueue(work, null)
     expect((await observer.why(jobId)).reasons).toMatchObject([{ code: 'no_node' }])
     await paused[DOOR].node.join()

@@ -72,3 +72,27 @@ test('another process is asked about, and believed to be dead as soon as it is',
   heir.kill('SIGTERM')
   await heir.exited
 })
+
+test('a body that outlives its timeout is told of as long as its process lives, and that it is dead', async () => {
+  const file = newDatabase()
+  const node = startScript(NODE, { file, name: 'cellar', types: ['work'], options: { concurrency: 2 } })
+  const nodeId = await node.tells<string>('opened')
+  await using scheduler = await openScheduler({ store: sqlite(file) })
+  const retry = { maxRetries: 1, backoff: { kind: 'none' } } as const
+  const job = await scheduler.enqueue('work', 'endless', { timeoutMs: 50, retry })
+  const { jobId: retryId } = await vi.waitFor(async () => {
+    const [, second] = (await scheduler.getChain(job.jobId)).items
+    if (second === undefined) throw new Error('Its time is not over.')
+    return second
+  }, PATIENCE)
+  const told = async () => {
+    const reasons = [...(await scheduler.why(job.jobId)).reasons, ...(await scheduler.why(retryId)).reasons]
+    const bodies = reasons.filter(({ code }) => code === 'body_still_executing' || code === 'predecessor_executing')
+    expect(bodies).toMatchObject([{ nodeId }, { nodeId }])
+    return bodies.map(({ message }) => message.includes('on node cellar, which is dead'))
+  }
+  expect(await told()).toEqual([false, false])
+  node.kill('SIGKILL')
+  expect(await node.exited).toBe('SIGKILL')
+  expect(await told()).toEqual([true, true])
+})

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { decideWhy } from '../../src/domain/why.ts'
 import { defineJob } from '../../src/index.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { newGate, Stage } from './stage.ts'
 
 describe('of a Job that runs it is told', () => {
@@ -11,7 +10,7 @@ describe('of a Job that runs it is told', () => {
     await using stage = await Stage.open([story])
     const { jobId } = await stage.scheduler.enqueue(story, null)
     await stage.worker.runUntilIdle()
-    const store = await sqlite(stage.file).open()
+    const store = await stage.store.open()
     const standing = await store.findStanding(jobId, stage.clock.now())
     await store.close()
     if (standing === null) throw new Error('There is no such Job.')

@@ -8,37 +8,36 @@ import {
   type WhyCode,
   type WhyReason,
 } from '../../src/index.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
+import type { StoreSource } from '../../src/store/store.ts'
 import { openTestScheduler, SettableClock, type TestScheduler } from '../../src/testing/index.ts'
-import { newDatabase } from '../recovery/database.ts'
+import { newSharedStore } from '../stores/source-stores.ts'
 
 type Reason<Code extends WhyCode> = Extract<WhyReason, { code: Code }>
 
-/** One file, a node that executes, and a second scheduler on the same file that only looks. */
+/** One store, a node that executes, and a second scheduler on the same store that only looks. */
 export class Stage implements AsyncDisposable {
   readonly worker: TestScheduler
   readonly scheduler: Scheduler
   readonly clock: SettableClock
-  readonly file: string
+  readonly store: StoreSource
   readonly #observer: Scheduler
 
-  private constructor(worker: TestScheduler, observer: Scheduler, file: string) {
+  private constructor(worker: TestScheduler, observer: Scheduler, store: StoreSource) {
     this.worker = worker
     this.scheduler = worker.scheduler
     this.clock = worker.clock
-    this.file = file
+    this.store = store
     this.#observer = observer
   }
 
   static async open(
     jobs: readonly AnyJobType[],
-    options: Partial<SchedulerOptions> & { readonly clock?: SettableClock; readonly file?: string } = {},
+    options: Partial<SchedulerOptions> & { readonly clock?: SettableClock } = {},
   ): Promise<Stage> {
-    const { clock = new SettableClock(), file = newDatabase(), ...rest } = options
-    const store = sqlite(file)
+    const { clock = new SettableClock(), store = newSharedStore(), ...rest } = options
     const worker = await openTestScheduler({ name: 'attic', jobs, clock, store, ...rest })
     const observer = await openScheduler({ name: 'street', store, clock })
-    return new Stage(worker, observer, file)
+    return new Stage(worker, observer, store)
   }
 
   /** The answer, which must be the same wherever it is asked for. */

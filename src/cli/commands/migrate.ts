@@ -3,6 +3,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../cli-error.ts'
 import { printDetails } from '../output/details.ts'
 import { examples } from '../output/help.ts'
+import { whatIsMissing } from '../session.ts'
 
 export function register(program: Command, cli: Cli): void {
   program
@@ -14,6 +15,7 @@ export function register(program: Command, cli: Cli): void {
       `${examples([
         ['pawl migrate --dry-run', 'what would be done'],
         ['pawl migrate --store sqlite:pawl.db', 'do it'],
+        ['pawl migrate --store postgres://host/database', 'on PostgreSQL; any number may do so at once'],
       ])}\n\nOnly on a store. Every command that changes something migrates it too; this one does nothing else.`,
     )
     .action((options: { dryRun?: boolean }) => migrate(cli, options.dryRun === true))
@@ -46,7 +48,7 @@ async function migrate(cli: Cli, isDryRun: boolean): Promise<void> {
   const isDone = before.pending.length === 0
   const title = isDone ? 'The schema is up to date' : isDryRun ? 'Would be migrated' : 'Migrated'
   printDetails(cli, `${title}: ${target.description}`, [
-    ['version before', before.version ?? 'none: there is no database'],
+    ['version before', before.version ?? `none: there is no ${whatIsMissing(before)}`],
     [isDryRun ? 'would become' : 'version now', isDryRun ? before.latest : (after.version ?? 'none')],
     [isDryRun ? 'pending' : 'applied', isDone ? 'nothing' : before.pending.join(', ')],
   ])

@@ -28,10 +28,12 @@ async function prune(cli: Cli, options: { olderThan: string; dryRun?: boolean })
     const answer = await client.request('POST /api/prune', { body: { older_than_ms, dry_run } })
     if (cli.isJson) return cli.printJson(answer)
     const verb = answer.dry_run ? 'Would remove' : 'Removed'
-    const { jobs_removed, reservations_removed, audit_removed } = answer
-    cli.print(
-      `${verb} ${counted(jobs_removed, 'job', 'jobs')} with their runs and logs, ${counted(reservations_removed, 'record', 'records')} of direct executions and ${counted(audit_removed, 'entry', 'entries')} of the audit log.`,
-    )
+    const parts = [
+      `${counted(answer.jobs_removed, 'job', 'jobs')} with their runs and logs`,
+      counted(answer.groups_removed, 'group', 'groups'),
+      `${counted(answer.reservations_removed, 'record', 'records')} of direct executions`,
+    ]
+    cli.print(`${verb} ${parts.join(', ')} and ${counted(answer.audit_removed, 'entry', 'entries')} of the audit log.`)
   })
 }
 

@@ -1,5 +1,5 @@
 import { type CompletedCommand, valueFlags } from './command-tree.ts'
-import { quotedForShell } from './quoted-for-shell.ts'
+import { followPath, quotedForShell, valueCases } from './shell-cases.ts'
 
 /** For zsh, with descriptions. */
 export function zshCompletion(commands: readonly CompletedCommand[]): string {
@@ -9,20 +9,10 @@ export function zshCompletion(commands: readonly CompletedCommand[]): string {
 _pawl() {
   local path_='' word index
   for ((index = 2; index < CURRENT; index++)); do
-    word="\${words[index]}"
-    case "$word" in
-      ${valueFlags(commands)}) ((index++)); continue ;;
-      -*) continue ;;
-    esac
-    case "\${path_:+$path_ }$word" in
-${commands
-  .filter(({ path }) => path !== '')
-  .map(({ path }) => `      ${quotedForShell(path)}) path_=${quotedForShell(path)} ;;`)
-  .join('\n')}
-    esac
+    ${followPath(commands, 'words')}
   done
   case "$path_:\${words[CURRENT-1]}" in
-${valueCases(commands)}
+${valueCases(commands, (choices) => `compadd -- ${choices.map(quotedForShell).join(' ')}`)}
   esac
   case "\${words[CURRENT-1]}" in
     ${valueFlags(commands)}) _files; return ;;
@@ -48,19 +38,4 @@ function wordsOf({ subcommands, choices, options }: CompletedCommand): string[] 
 /** A colon parts the word from its description. */
 function described(word: string, description: string): string {
   return quotedForShell(`${word.replaceAll(':', '\\:')}:${description}`)
-}
-
-function valueCases(commands: readonly CompletedCommand[]): string {
-  return commands
-    .flatMap(({ path, options }) =>
-      options
-        .filter(({ choices }) => choices.length > 0)
-        .flatMap(({ flags, choices }) =>
-          flags.map(
-            (flag) =>
-              `    ${quotedForShell(`${path}:${flag}`)}) compadd -- ${choices.map(quotedForShell).join(' ')}; return ;;`,
-          ),
-        ),
-    )
-    .join('\n')
 }

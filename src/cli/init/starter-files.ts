@@ -32,6 +32,7 @@ import { hello } from '${module}'${note}
 
 export default defineConfig({
   // Where jobs are kept. The file is made when it is first needed; keep it out of version control.
+  // For processes on several machines: 'postgres://host/database', after \`npm install pg\`.
   store: 'sqlite:pawl.db',
 
   // The job types that this project handles. One that is not listed here is not executed here.

@@ -1,4 +1,5 @@
 import { serveHttp } from '../../http/index.ts'
+import { tryAddress } from '../../http/server/try-address.ts'
 import type { ServerConfig } from '../../library/config.ts'
 import { DOOR } from '../../library/door.ts'
 import type { Cli } from '../cli.ts'
@@ -23,11 +24,14 @@ export async function serve(cli: Cli, flags: ServeFlags): Promise<void> {
   const config = (await cli.loadConfig())?.config ?? null
   cli.io.endsInGoodOrder = true
   const options = readProcessOptions(flags, config)
+  const http = httpOptions(cli, flags, port, config?.server ?? {}, options)
+  // Before the store is opened: who only mistook the port is not left with a database that nobody wanted.
+  await tryAddress(http)
   const opened = await openProcess(cli, options, '`pawl serve` works on a store.')
   const { scheduler } = opened
   let server: Awaited<ReturnType<typeof serveHttp>> | null = null
   try {
-    server = await serveHttp(scheduler, httpOptions(cli, flags, port, config?.server ?? {}, options))
+    server = await serveHttp(scheduler, http)
     // Paused, it is a node all the same: whoever asks why a job does not run hears that it is stopped.
     if (flags.paused === true) await scheduler[DOOR].node.join()
     else if (!cli.interrupted.aborted) await startNode(cli, scheduler)

@@ -2,8 +2,8 @@ import type { JsonValue } from '../../domain/json.ts'
 import type { LogLevel } from '../../domain/run.ts'
 import type { ChildIdentity } from '../../store/runs.ts'
 
-/** Why a body is asked to end early. */
-export type InterruptCause = 'timeout' | 'cancelled' | 'shutdown'
+/** Why a body is asked to end early. `disconnected`: others may take its node for dead, and execute it anew. */
+export type InterruptCause = 'timeout' | 'cancelled' | 'shutdown' | 'disconnected'
 
 /** What a body can say while it executes. The same four calls for all isolations; each is cheap and never throws. */
 export interface BodyReporter {

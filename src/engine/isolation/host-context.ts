@@ -8,7 +8,7 @@ import type { HandlerFacts } from './protocol.ts'
 
 /** What a handler is given. Its functions can be taken out of it: none needs `this`. */
 export interface HandlerContext extends HandlerFacts {
-  /** Fires when the body is asked to end early: a timeout, an aborting cancel, a shutdown. */
+  /** Fires when the body is asked to end early: a timeout, an aborting cancel, a shutdown, a lost database. */
   readonly signal: AbortSignal
   readonly log: Readonly<Record<LogLevel, (text: string, fields?: object) => void>>
   readonly progress: (fraction: number, message?: string) => void
@@ -106,6 +106,7 @@ const INTERRUPT_TEXTS: Readonly<Record<InterruptCause, string>> = {
   timeout: 'The job took longer than its timeout.',
   cancelled: 'The job was cancelled.',
   shutdown: 'The scheduler shuts down.',
+  disconnected: 'The scheduler lost its connection to the database, and the job may be executed elsewhere.',
 }
 
 function typeNameOf(type: unknown): string {

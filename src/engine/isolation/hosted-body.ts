@@ -46,7 +46,7 @@ class HostedBody implements Body {
     this.#listener = new HostListener({
       reporter: request.reporter,
       reply: (message) => this.#process.send(message),
-      onAnswer: () => this.#killTimer.arm(),
+      onAnswer: () => this.#killTimer.arm(null),
     })
     this.#output = new ChildOutput(request.logPath, (text) => request.reporter.log('warn', text, undefined))
     for (const stream of this.#process.output) this.#output.read(stream)
@@ -59,7 +59,7 @@ class HostedBody implements Body {
     // What has not begun needs no time to end.
     if (!this.#hasBegun) return this.#process.killGroup()
     this.#process.send({ kind: 'interrupt', cause })
-    this.#killTimer.arm()
+    this.#killTimer.arm(cause)
   }
 
   async #live(): Promise<BodyEnd> {
@@ -103,7 +103,7 @@ class HostedBody implements Body {
 
   #death({ code, signal }: HostExit): BodyEnd {
     const sentence = this.#killTimer.hasFired
-      ? `The child process was killed: it had not ended ${this.#request.killGraceMs} ms after it was interrupted.`
+      ? `The child process was killed: it had not ended ${this.#killTimer.graceMs} ms after it was interrupted.`
       : code === null
         ? `The child process was killed by ${signal}.`
         : `The child process exited with code ${code} before it had an answer.`

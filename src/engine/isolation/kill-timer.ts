@@ -1,11 +1,15 @@
 import { systemClock, type Timer } from '../../platform/clock.ts'
+import type { InterruptCause } from './body.ts'
+
+/** Soon others may start such a body anew, so it gets no more than this, whatever its type says. */
+const DISCONNECTED_GRACE_MAX_MS = 2_000
 
 /**
  * Gives a thread or child some time to end by itself, and kills it when that is over. Threads and processes live in real
  * time, whatever clock the scheduler was given, so this takes the system's.
  */
 export class KillTimer {
-  readonly #graceMs: number
+  #graceMs: number
   readonly #kill: () => void
   #timer: Timer | null = null
   #hasFired = false
@@ -16,8 +20,10 @@ export class KillTimer {
   }
 
   /** The grace begins. Beginning it again does not prolong it. */
-  arm(): void {
-    this.#timer ??= systemClock.after(this.#graceMs, () => {
+  arm(cause: InterruptCause | null): void {
+    if (this.#timer !== null) return
+    if (cause === 'disconnected') this.#graceMs = Math.min(this.#graceMs, DISCONNECTED_GRACE_MAX_MS)
+    this.#timer = systemClock.after(this.#graceMs, () => {
       this.#hasFired = true
       this.#kill()
     })
@@ -26,6 +32,10 @@ export class KillTimer {
   /** It has ended. */
   disarm(): void {
     this.#timer?.cancel()
+  }
+
+  get graceMs(): number {
+    return this.#graceMs
   }
 
   get hasFired(): boolean {

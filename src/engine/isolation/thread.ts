@@ -47,7 +47,7 @@ class ThreadBody implements Body {
     this.#listener = new HostListener({
       reporter: request.reporter,
       reply: (message) => this.#send(message),
-      onAnswer: () => this.#killTimer.arm(),
+      onAnswer: () => this.#killTimer.arm(null),
     })
     worker.on('message', (message) => this.#listener.hear(message))
     this.ended = this.#whenEnded()
@@ -56,7 +56,7 @@ class ThreadBody implements Body {
   interrupt(cause: InterruptCause): void {
     // A second time changes nothing: a signal fires once, and the grace is not prolonged.
     this.#send({ kind: 'interrupt', cause })
-    this.#killTimer.arm()
+    this.#killTimer.arm(cause)
   }
 
   #send(message: ToHost): void {

@@ -137,7 +137,7 @@ export const pruneHistory = endpoint({
   path: '/api/prune',
   role: 'admin',
   action: 'history.prune',
-  auditedFields: ['older_than_ms', 'jobs_removed', 'reservations_removed', 'audit_removed'],
+  auditedFields: ['older_than_ms', 'jobs_removed', 'groups_removed', 'reservations_removed', 'audit_removed'],
   tag: 'Store',
   summary: 'Remove what has settled for so long. With `dry_run` nothing is removed, only counted.',
   body: z
@@ -150,6 +150,7 @@ export const pruneHistory = endpoint({
     200: z.object({
       dry_run: z.boolean(),
       jobs_removed: z.int(),
+      groups_removed: z.int(),
       reservations_removed: z.int(),
       audit_removed: z.int(),
     }),

@@ -84,6 +84,7 @@ export const storeRoutes: readonly Route[] = [
     const pruned = await pruneHistory(door.context, { olderThanMs: older_than_ms, dryRun: dry_run })
     const counts = {
       jobs_removed: pruned.jobsRemoved,
+      groups_removed: pruned.groupsRemoved,
       reservations_removed: pruned.reservationsRemoved,
       audit_removed: pruned.auditRemoved,
     }

@@ -39,14 +39,15 @@ import { testPrune } from './prune.ts'
 import { testRaces } from './races.ts'
 import { testRecovery } from './recovery.ts'
 import { testReports } from './reports.ts'
-import { testReservations } from './reservations.ts'
 import { testRetry } from './retry.ts'
 import { testSchedules } from './schedules.ts'
+import { testServingTickets } from './serving-tickets.ts'
 import { testSlots } from './slots.ts'
 import { testStanding } from './standing.ts'
 import { testStatistics } from './statistics.ts'
 import { testSubscribe } from './subscribe.ts'
 import { testTemplates } from './templates.ts'
+import { testTickets } from './tickets.ts'
 import { testTransitions } from './transitions.ts'
 import { testStoredTypesAndLimits } from './types-and-limits.ts'
 import { testWaitingJobs } from './waiting-jobs.ts'
@@ -66,7 +67,8 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'edit', register: testEdit },
   { title: 'claim', register: testClaim },
   { title: 'limits', register: testLimits },
-  { title: 'reservations', register: testReservations },
+  { title: 'tickets', register: testTickets },
+  { title: 'serving tickets', register: testServingTickets },
   { title: 'direct runs', register: testDirectRuns },
   { title: 'reports', register: testReports },
   { title: 'finish', register: testFinish },

@@ -317,10 +317,10 @@ export function testDependencies({ test, testShared, testTransaction }: Kit): vo
       childOf([good.claim.jobId]),
       childOf([bad.claim.jobId]),
     ])
-    const before = await stage.store.lastEventSeq()
+    const before = await stage.lastEventSeq()
     await settle(stage, good, 'COMPLETED')
     await settle(stage, bad, 'FAILED')
-    const rows = await stage.store.readEvents(before, 10)
+    const rows = await stage.readEvents(before, 10)
     const told = rows.map(({ transitions }) => transitions.map(({ kind, jobId, status }) => [kind, jobId, status]))
     assertSame(told, [
       [

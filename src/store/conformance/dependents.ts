@@ -263,9 +263,9 @@ export function testDependents({ test }: Kit): void {
     const parent = await stage.start()
     const [childId] = await stage.enqueue([childOf([parent.claim.jobId])])
     await settle(stage, parent, 'FAILED')
-    const before = await stage.store.lastEventSeq()
+    const before = await stage.lastEventSeq()
     const again = await retried(stage, parent.claim.jobId, WITH_DEPENDENTS)
-    const rows = await stage.store.readEvents(before, 10)
+    const rows = await stage.readEvents(before, 10)
     const told = rows.map(({ transitions }) => transitions.map(({ kind, jobId, attempt }) => [kind, jobId, attempt]))
     assertSame(told, [
       [

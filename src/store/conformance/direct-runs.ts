@@ -21,7 +21,7 @@ const GIVEN_UP = { outcome: failed('timeout'), body: 'executing' } as const
 /** What comes of direct executions: their records, their occupancies, and nothing in the history of Jobs. */
 export function testDirectRuns({ test }: Kit): void {
   test('a direct execution ends with its outcome, and leaves neither Job nor Run nor event', async (stage) => {
-    const events = await stage.store.lastEventSeq()
+    const events = await stage.lastEventSeq()
     const ticket = await startDirect(stage)
     const running = await reservation(stage, ticket.claim.reservationId)
     assertSame(await finishDirect(stage, ticket), { kind: 'finished', followUps: [] })
@@ -35,7 +35,7 @@ export function testDirectRuns({ test }: Kit): void {
     assertSame(await directOccupants(stage), [])
     assertSame((await stage.store.listJobs({ limit: 10 }, NOW)).items, [])
     assertSame((await stage.store.listRuns({ limit: 10 })).items, [])
-    assert.equal(await stage.store.lastEventSeq(), events)
+    assert.equal(await stage.lastEventSeq(), events)
   })
 
   test('failed and skipped ones say why', async (stage) => {
@@ -125,7 +125,7 @@ export function testDirectRuns({ test }: Kit): void {
 
   test('a child is recorded before it begins, and refused once its work has ended', async (stage) => {
     const ticket = await startDirect(stage)
-    const child = { pid: 4_711, startTime: '99', bootId: 'boot', pidNamespace: 'pid:[1]' }
+    const child = { pid: 4_711, startTime: '99', host: 'h', bootId: 'boot', pidNamespace: 'pid:[1]' }
     assert.equal(await stage.store.recordDirectChild(ticket.claim, child), 'recorded')
     assertSame(await stage.store.listDirectOccupancies(stage.nodeId, 10), [{ ticket, ended: false, child }])
     await finishDirect(stage, ticket, GIVEN_UP)

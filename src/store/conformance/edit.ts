@@ -157,10 +157,10 @@ export function testEdit({ test, testShared }: Kit): void {
     ]
     const [jobId] = await stage.enqueue([newJob()])
     for (const [index, [change, kind]] of cases.entries()) {
-      const seq = await stage.store.lastEventSeq()
+      const seq = await stage.lastEventSeq()
       const at = NOW + index
       await edit(stage, jobId, change, at)
-      const rows = await stage.store.readEvents(seq, 10)
+      const rows = await stage.readEvents(seq, 10)
       const step = { kind, jobId, runId: null, chainId: jobId, type: 'story', status: 'QUEUED' }
       const expected = kind === null ? [] : [{ ...step, outcome: null, reason: null, attempt: 1, at }]
       assertSame(
@@ -170,12 +170,12 @@ export function testEdit({ test, testShared }: Kit): void {
     }
   })
 
-  test('edits that share a commit keep their order', async (stage) => {
+  test('edits keep the order in which they were acknowledged', async (stage) => {
     const jobs = newJobs(5)
     await stage.enqueue(jobs)
-    const ids = jobs.map(({ jobId }) => jobId)
-    await Promise.all([...ids].reverse().map((jobId) => edit(stage, jobId, { priority: 1 })))
-    assertSame(await stage.queue(), [...ids].reverse())
+    const ids = jobs.map(({ jobId }) => jobId).toReversed()
+    for (const jobId of ids) await edit(stage, jobId, { priority: 1 })
+    assertSame(await stage.queue(), ids)
   })
 
   testShared('an edit and a claim of the same Job: one of them comes first', async (stage, other) => {
@@ -185,7 +185,9 @@ export function testEdit({ test, testShared }: Kit): void {
       Promise.all(jobs.map(() => stage.claim({ limit: 1 }))),
       Promise.all(jobs.map(({ jobId }) => ask(other, jobId, { params: '"edited"' }))),
     ])
-    const started = new Map(claimed.flat().map((job) => [job.claim.jobId, job]))
+    // A store may pass over what somebody changes at that moment: it is claimed afterwards.
+    const passedOver = await stage.claim()
+    const started = new Map([...claimed.flat(), ...passedOver].map((job) => [job.claim.jobId, job]))
     assert.equal(started.size, 20)
     for (const [index, { jobId }] of jobs.entries()) {
       const answer = answers[index]

@@ -22,6 +22,14 @@ export function testEnqueueWithin({ testTransaction }: Kit): void {
     assertSame(await stage.claimIds(), [...before, ...ids])
   })
 
+  testTransaction('its answer comes as the store says: at once, or later', async (stage, within) => {
+    await within('rollback', async (transaction) => {
+      const answer = stage.store.enqueueJobsWithin(transaction, newJobs(1), NOW)
+      assert.equal(answer instanceof Promise, stage.store.callerTransactions === 'asynchronous')
+      await answer
+    })
+  })
+
   testTransaction('nothing exists when the caller rolls back', async (stage, within) => {
     await stage.enqueue(newJobs(1))
     const job = newJob({ businessKey: 'b', idempotency: { key: 'k', fingerprint: 'f' } })
@@ -69,13 +77,17 @@ export function testEnqueueWithin({ testTransaction }: Kit): void {
   })
 
   testTransaction('what was enqueued within is an event like any other', async (stage, within) => {
-    const last = await stage.store.lastEventSeq()
+    const last = await stage.lastEventSeq()
     const job = newJob()
     await within('commit', async (transaction) => {
       await stage.store.enqueueJobsWithin(transaction, [job], NOW)
     })
-    const rows = await stage.store.readEvents(last, 10)
-    const seen = rows.flatMap(({ transitions }) => transitions.map(({ kind, jobId }) => ({ kind, jobId })))
-    assertSame(seen, [{ kind: 'job.queued', jobId: job.jobId }])
+    // The store does not say when its caller committed. Whoever can read a later row can read this one.
+    const [later] = await stage.enqueue([newJob()])
+    const rows = await stage.readEvents(last, 10)
+    assertSame(
+      rows.map(({ transitions }) => transitions.map(({ kind, jobId }) => ({ kind, jobId }))),
+      [[{ kind: 'job.queued', jobId: job.jobId }], [{ kind: 'job.queued', jobId: later }]],
+    )
   })
 }

@@ -21,8 +21,8 @@ import type { Stage } from './stage.ts'
 
 export function testEvents({ test }: Kit): void {
   test('an empty store has no events', async (stage) => {
-    assert.equal(await stage.store.lastEventSeq(), 0)
-    assertSame(await stage.store.readEvents(0, 10), [])
+    assert.equal(await stage.lastEventSeq(), 0)
+    assertSame(await stage.readEvents(0, 10), [])
   })
 
   test('a list that is enqueued is one row', async (stage) => {
@@ -144,7 +144,7 @@ export function testEvents({ test }: Kit): void {
   test('rows are numbered upwards and read in pages', async (stage) => {
     const ids: string[] = []
     for (let count = 0; count < 5; count++) ids.push(...(await stage.enqueue([newJob()])))
-    const rows = await stage.store.readEvents(0, 100)
+    const rows = await stage.readEvents(0, 100)
     assertSame(
       rows.map(({ transitions }) => transitions[0]?.jobId),
       ids,
@@ -154,17 +154,17 @@ export function testEvents({ test }: Kit): void {
       numbers,
       [...new Set(numbers)].toSorted((a, b) => a - b),
     )
-    assert.equal(await stage.store.lastEventSeq(), numbers.at(-1))
+    assert.equal(await stage.lastEventSeq(), numbers.at(-1))
     const second = rows[1]
     assert.ok(second)
-    assertSame(await stage.store.readEvents(second.seq, 2), rows.slice(2, 4))
-    assertSame(await stage.store.readEvents(numbers.at(-1) ?? 0, 2), [])
+    assertSame(await stage.readEvents(second.seq, 2), rows.slice(2, 4))
+    assertSame(await stage.readEvents(numbers.at(-1) ?? 0, 2), [])
   })
 
   test('concurrent calls lose no event, however they share commits', async (stage) => {
     const jobs = newJobs(50)
     await Promise.all(jobs.map((job) => stage.enqueue([job])))
-    const rows = await stage.store.readEvents(0, 100)
+    const rows = await stage.readEvents(0, 100)
     const told = rows.flatMap(({ transitions }) => transitions.map(({ jobId }) => jobId))
     assertSame(told.toSorted(), jobs.map(({ jobId }) => jobId).toSorted())
   })
@@ -191,14 +191,14 @@ function step(
 
 /** Does something, and reads the one row that it must have written. */
 async function rowOf(stage: Stage, act: () => Promise<unknown>): Promise<readonly Transition[]> {
-  const last = await stage.store.lastEventSeq()
+  const last = await stage.lastEventSeq()
   await act()
-  const [row, ...rest] = await stage.store.readEvents(last, 10)
+  const [row, ...rest] = await stage.readEvents(last, 10)
   assert.ok(row, 'a row was written')
   assertSame(rest, [], 'one row was written')
   return row.transitions
 }
 
 async function allSeen(stage: Stage): Promise<readonly Transition[]> {
-  return (await stage.store.readEvents(0, 100)).flatMap(({ transitions }) => transitions)
+  return (await stage.readEvents(0, 100)).flatMap(({ transitions }) => transitions)
 }

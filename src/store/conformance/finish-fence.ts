@@ -128,7 +128,7 @@ export function testFinishFence({ test }: Kit): void {
     await stage.store.pruneChains({ endedBefore: NOW + HOUR, limit: 10, cursor: null })
     const later = [await stage.start(), await stage.start()] as const
     await stage.finish(later[1], { outcome: failed('timeout'), body: 'executing' })
-    const child = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' }
+    const child = { pid: 1, startTime: '1', host: 'h', bootId: 'b', pidNamespace: 'n' }
     await stage.changesNothing(async () => {
       await stage.finish(old, { retry: newRetry() })
       await stage.release(old.claim)

@@ -85,7 +85,7 @@ export function testGroupFailures({ test }: Kit): void {
   test('a skipped member has a SKIPPED Run that says why', async (stage) => {
     const members = newJobs(2)
     await createGroup(stage, members, { onFailure: 'skip' })
-    const before = await stage.store.lastEventSeq()
+    const before = await stage.lastEventSeq()
     const [first] = await stage.claim({ limit: 1 })
     assert.ok(first)
     await settle(stage, first, 'FAILED')
@@ -96,7 +96,7 @@ export function testGroupFailures({ test }: Kit): void {
     assertSame(await statesOf(stage, [skippedId]), ['FINISHED SKIPPED'])
     assertSame(await stage.store.findDamage(10), [])
     assertSame(await stage.occupants(), [])
-    const rows = await stage.store.readEvents(before, 10)
+    const rows = await stage.readEvents(before, 10)
     const told = rows.at(-1)?.transitions.map(({ kind, jobId, outcome }) => [kind, jobId, outcome])
     assertSame(told, [
       ['job.finished', first.claim.jobId, 'FAILED'],
@@ -109,9 +109,9 @@ export function testGroupFailures({ test }: Kit): void {
     await createGroup(stage, members)
     const [first] = await stage.claim({ limit: 1 })
     assert.ok(first)
-    const before = await stage.store.lastEventSeq()
+    const before = await stage.lastEventSeq()
     await settle(stage, first, 'FAILED')
-    const rows = await stage.store.readEvents(before, 10)
+    const rows = await stage.readEvents(before, 10)
     const told = rows.map(({ transitions }) => transitions.map(({ kind, jobId }) => [kind, jobId]))
     const [one, two, three] = idsOf(members)
     assertSame(told, [

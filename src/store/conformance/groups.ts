@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { PrunePage } from '../maintenance.ts'
 import {
   childOf,
   counts,
@@ -306,13 +307,28 @@ export function testGroups({ test, testShared }: Kit): void {
     const [one, two] = await stage.claim()
     assert.ok(one && two)
     await settle(stage, one, 'COMPLETED')
-    assert.equal(await prune(stage), 0)
+    assertSame(await prune(stage), { jobsRemoved: 0, groupsRemoved: 0 })
     await stage.finish(two, { finishedAt: NOW + HOUR })
-    assert.equal(await prune(stage), 1)
+    assertSame(await prune(stage), { jobsRemoved: 1, groupsRemoved: 0 })
     // A member is left, and so the group stays with the counts it had.
     assertSame((await groupOf(stage, groupId)).counts, counts({ completed: 2 }))
-    assert.equal(await prune(stage, NOW + 2 * HOUR), 1)
+    assertSame(await prune(stage, NOW + 2 * HOUR), { jobsRemoved: 1, groupsRemoved: 1 })
     assert.equal(await stage.store.findGroup(groupId), null)
+  })
+
+  test('groups that would go are counted beforehand, in pages of any size', async (stage) => {
+    const sizes = [1, 3, 2, 1]
+    for (const size of sizes) await createGroup(stage, newJobs(size))
+    await stage.enqueue([newJob()])
+    for (const [index, job] of (await stage.claim()).entries()) {
+      // The last member of the second group ends too late to go, and the group stays with it.
+      await stage.finish(job, { finishedAt: index === 3 ? LATER : NOW + 1 })
+    }
+    for (let limit = 1; limit <= 8; limit++) {
+      assertSame(await stage.changesNothing(() => countPrunable(stage, limit)), { jobs: 7, groups: 3 })
+    }
+    assertSame(await prune(stage), { jobsRemoved: 7, groupsRemoved: 3 })
+    assertSame(await countPrunable(stage, 8), { jobs: 0, groups: 0 })
   })
 
   testShared('another store on the same database sees the group and its members', async (stage, other) => {
@@ -337,8 +353,24 @@ export function testGroups({ test, testShared }: Kit): void {
   })
 }
 
-async function prune(stage: Stage, endedBefore = LATER): Promise<number> {
+async function prune(stage: Stage, endedBefore = LATER): Promise<Pick<PrunePage, 'jobsRemoved' | 'groupsRemoved'>> {
   const page = await stage.store.pruneChains({ endedBefore, limit: 100, cursor: null })
   assert.equal(page.nextCursor, null)
-  return page.jobsRemoved
+  const { jobsRemoved, groupsRemoved } = page
+  return { jobsRemoved, groupsRemoved }
+}
+
+const PAGES_MAX = 50
+
+async function countPrunable(stage: Stage, limit: number): Promise<{ readonly jobs: number; readonly groups: number }> {
+  let [jobs, groups] = [0, 0]
+  let cursor: string | null = null
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const counted = await stage.store.countPrunableChains({ endedBefore: LATER, limit, cursor })
+    jobs += counted.jobs
+    groups += counted.groups
+    cursor = counted.nextCursor
+    if (cursor === null) return { jobs, groups }
+  }
+  assert.fail(`counting does not end within ${PAGES_MAX} pages`)
 }

@@ -2,7 +2,7 @@ import type { Damage } from '../maintenance.ts'
 import type { Store } from '../store.ts'
 import type { StoreFactory, TransactionEnd, TransactionWork } from './factory.ts'
 import { assertNoFault } from './no-fault.ts'
-import { type Stage, takeStage } from './stage.ts'
+import { NewestRow, type Stage, takeStage } from './stage.ts'
 
 export type Hook = 'openAnother' | 'withTransaction' | 'damage' | 'openBackup'
 
@@ -71,6 +71,7 @@ class Props<Database> {
   readonly #factory: StoreFactory<Database>
   readonly #database: Database
   readonly #opened = new Set<Store>()
+  readonly #newest = new NewestRow()
   #isDamaged = false
 
   constructor(factory: StoreFactory<Database>, database: Database) {
@@ -87,7 +88,7 @@ class Props<Database> {
   }
 
   async openBackup(of: Stage): Promise<Stage> {
-    return this.#stageOn(await this.#hook('openBackup')(this.#database, of.store))
+    return this.#stageOn(await this.#hook('openBackup')(this.#database, of.store), new NewestRow())
   }
 
   withTransaction(work: TransactionWork, end: TransactionEnd): Promise<void> {
@@ -114,9 +115,9 @@ class Props<Database> {
     for (const store of this.#opened) await this.close(store)
   }
 
-  #stageOn(store: Store): Promise<Stage> {
+  #stageOn(store: Store, newest = this.#newest): Promise<Stage> {
     this.#opened.add(store)
-    return takeStage(store)
+    return takeStage(store, newest)
   }
 
   #hook<Name extends Hook>(name: Name): NonNullable<StoreFactory<Database>[Name]> {

@@ -81,7 +81,7 @@ export function testPrune({ test }: Kit): void {
 
   test('the log files of what was removed are named, so that they can be deleted', async (stage) => {
     const [gone, kept] = [await stage.start(), await stage.start()]
-    const child = { pid: 1, startTime: '1', bootId: 'b', pidNamespace: 'n' }
+    const child = { pid: 1, startTime: '1', host: 'h', bootId: 'b', pidNamespace: 'n' }
     await stage.store.recordChild(gone.claim, child, '/logs/gone.log')
     await stage.store.recordChild(kept.claim, child, '/logs/kept.log')
     await stage.finish(gone)
@@ -137,11 +137,11 @@ export function testPrune({ test }: Kit): void {
 
   test('the events of other Jobs keep their places in a commit of which a Job went', async (stage) => {
     const jobIds = await stage.enqueue([newJob(), newJob(), newJob()])
-    const [told] = await stage.store.readEvents(0, 1)
+    const [told] = await stage.readEvents(0, 1)
     assert.ok(told)
     await stage.cancel(jobIds[1] as string)
     assert.equal(await prune(stage), 1)
-    const [left] = await stage.store.readEvents(told.seq - 1, 1)
+    const [left] = await stage.readEvents(told.seq - 1, 1)
     assert.ok(left)
     assert.equal(left.seq, told.seq)
     for (const index of [0, 2]) {
@@ -152,15 +152,15 @@ export function testPrune({ test }: Kit): void {
 
   test('event rows go by age, as many as asked; the newest stays, so that no number is used again', async (stage) => {
     for (const now of [NOW, NOW + 1, NOW + 2, NOW + HOUR]) await stage.enqueue([newJob()], now)
-    const rows = await stage.store.readEvents(0, 10)
+    const rows = await stage.readEvents(0, 10)
     assert.equal(await stage.store.pruneEvents(NOW + HOUR, 2), 2)
-    assertSame(await stage.store.readEvents(0, 10), rows.slice(2))
+    assertSame(await stage.readEvents(0, 10), rows.slice(2))
     assert.equal(await stage.store.pruneEvents(NOW + HOUR, 10), 1)
-    assertSame(await stage.store.readEvents(0, 10), rows.slice(3))
+    assertSame(await stage.readEvents(0, 10), rows.slice(3))
     assert.equal(await stage.store.pruneEvents(NOW + 2 * HOUR, 10), 0)
     await stage.enqueue([newJob()], NOW + HOUR)
     assert.equal(await stage.store.pruneEvents(NOW + 2 * HOUR, 10), 1)
-    const [newest, ...others] = await stage.store.readEvents(0, 10)
+    const [newest, ...others] = await stage.readEvents(0, 10)
     assert.deepEqual(others, [])
     assert.ok(newest && newest.seq > (rows.at(-1)?.seq ?? 0))
   })

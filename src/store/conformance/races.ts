@@ -124,8 +124,8 @@ export function testRaces({ testShared }: Kit): void {
   testShared('event rows of both are numbered in one order', async (stage, other) => {
     const jobs = newJobs(30)
     await Promise.all(jobs.map((job, index) => (index % 2 ? stage : other).enqueue([job])))
-    const rows = await stage.store.readEvents(0, 100)
-    assertSame(await other.store.readEvents(0, 100), rows)
+    const rows = await stage.readEvents(0, 100)
+    assertSame(await other.readEvents(0, 100), rows)
     const numbers = rows.map(({ seq }) => seq)
     assertSame(
       numbers,

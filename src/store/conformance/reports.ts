@@ -6,7 +6,7 @@ import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
 
-const CHILD = { pid: 99, startTime: '12345', bootId: 'boot-1', pidNamespace: 'pid:[4026531836]' }
+const CHILD = { pid: 99, startTime: '12345', host: 'h', bootId: 'boot-1', pidNamespace: 'pid:[4026531836]' }
 
 export function testReports({ test }: Kit): void {
   test('progress is kept as it was last reported', async (stage) => {

@@ -25,7 +25,7 @@ export function testSlots({ test, testShared }: Kit): void {
     const { lastSlotAt, nextSlotAt, lastTriggeredAt, revision } = await current(stage, schedule)
     assertSame([lastSlotAt, nextSlotAt, lastTriggeredAt], [NOW + HOUR, NOW + 2 * HOUR, now])
     assert.ok(revision > schedule.revision)
-    const events = await stage.store.readEvents(0, 100)
+    const events = await stage.readEvents(0, 100)
     const told = events.flatMap(({ transitions }) => transitions).filter(({ jobId }) => jobId === job.jobId)
     assertSame(
       told.map(({ kind, status, at }) => [kind, status, at]),
@@ -257,7 +257,7 @@ export function testSlots({ test, testShared }: Kit): void {
     assertSame([made.scheduleId, made.slotAt, made.status], [scheduleId, null, 'QUEUED'])
     const after = await current(stage, schedule)
     assertSame(after, { ...schedule, lastTriggeredAt: NOW + SECOND, revision: after.revision })
-    const events = await stage.store.readEvents(0, 100)
+    const events = await stage.readEvents(0, 100)
     assertSame(
       events.flatMap(({ transitions }) => transitions).map(({ kind }) => kind),
       ['job.queued', 'schedule.triggered'],

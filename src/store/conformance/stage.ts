@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { CancelMode, Job } from '../../domain/job.ts'
 import type { Run } from '../../domain/run.ts'
+import type { EventRow, StoreSignal } from '../events.ts'
 import type { CancelResult, NewJob } from '../jobs.ts'
 import type { Claim, Claimed, ClaimedJob, ClaimRequest, FinishedRun, FinishResult } from '../runs.ts'
 import type { Store } from '../store.ts'
@@ -14,14 +15,28 @@ const ALL_TYPES: ReadonlyMap<string, number> = new Map(['story', 'poem', 'song']
 /** One id for each Job, so that a list of two Jobs gives two ids. */
 type IdsOf<Jobs extends readonly NewJob[]> = { -readonly [Index in keyof Jobs]: string }
 
+/** The newest row of events that any store of a test has committed. */
+export class NewestRow {
+  seq = 0
+
+  hear(signal: StoreSignal): void {
+    if (signal.kind === 'committed') this.seq = Math.max(this.seq, signal.row.seq)
+  }
+}
+
+/** How often a row that a store holds back is asked for, about ten seconds long, before it counts as lost. */
+const ASKS_MAX = 20_000
+
 /** A store with one registered node on it, and the steps that most tests take. */
 export class Stage {
   readonly store: Store
   readonly nodeId: string
+  readonly #newest: NewestRow
 
-  constructor(store: Store, nodeId: string) {
+  constructor(store: Store, nodeId: string, newest = new NewestRow()) {
     this.store = store
     this.nodeId = nodeId
+    this.#newest = newest
   }
 
   /** Enqueues Jobs that nothing speaks against. */
@@ -113,17 +128,44 @@ export class Stage {
     return (await this.store.listOccupancies(this.nodeId, 1_000)).map(({ job }) => job.claim.jobId)
   }
 
+  /** Rows of events, once nothing is held back of what the stores of this test have committed. */
+  async readEvents(afterSeq: number, limit: number): Promise<readonly EventRow[]> {
+    await this.#allShown()
+    return this.store.readEvents(afterSeq, limit)
+  }
+
+  async lastEventSeq(): Promise<number> {
+    await this.#allShown()
+    return this.store.lastEventSeq()
+  }
+
+  async #allShown(): Promise<void> {
+    for (let asks = 0; asks < ASKS_MAX; asks++) {
+      if ((await this.store.lastEventSeq()) >= this.#newest.seq) return
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.fail(`row ${this.#newest.seq} of the events was committed, and cannot be read`)
+  }
+
   /** Does something that must leave everything in the store as it is. */
   async changesNothing<Result>(act: () => Promise<Result>): Promise<Result> {
-    const before = await takeSnapshot(this.store)
+    const before = await this.#takeSnapshot()
     const result = await act()
-    assertSame(await takeSnapshot(this.store), before, 'nothing in the store has changed')
+    assertSame(await this.#takeSnapshot(), before, 'nothing in the store has changed')
     return result
+  }
+
+  async #takeSnapshot(): Promise<object> {
+    const rows = await this.readEvents(0, 10_000)
+    const transitions = rows.flatMap((row) => row.transitions)
+    return takeSnapshot(this.store, transitions)
   }
 }
 
-export async function takeStage(store: Store): Promise<Stage> {
+/** `newest` is shared by all stages on one database. */
+export async function takeStage(store: Store, newest = new NewestRow()): Promise<Stage> {
   const node = newNode()
   await store.registerNode(node)
-  return new Stage(store, node.nodeId)
+  store.subscribe((signal) => newest.hear(signal))
+  return new Stage(store, node.nodeId, newest)
 }

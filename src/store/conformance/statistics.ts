@@ -28,8 +28,9 @@ export function testStatistics({ test, testShared, testTransaction, testDamage }
   })
 
   test('count Runs when they end, in the hour and for the node that ended them', async (stage) => {
-    const jobs = await Promise.all([1, 2, 3].map(() => stage.start(newJob(), { now: NOW + 5 })))
-    const [done, broken, idle] = jobs as [(typeof jobs)[0], (typeof jobs)[0], (typeof jobs)[0]]
+    const done = await stage.start(newJob(), { now: NOW + 5 })
+    const broken = await stage.start(newJob(), { now: NOW + 5 })
+    const idle = await stage.start(newJob(), { now: NOW + 5 })
     assertSame(await stage.store.readTotals(), NONE)
     await stage.finish(done, { finishedAt: NOW + 105 })
     await stage.finish(broken, { outcome: failed(), retry: newRetry(), finishedAt: NOW + 25 })

@@ -11,7 +11,7 @@ export function testSubscribe({ test, testShared }: Kit): void {
     const [first] = await stage.enqueue([newJob()])
     await stage.claim()
     await seen((row) => row.transitions.some(({ kind, jobId }) => kind === 'job.started' && jobId === first))
-    assertSame(rows, await stage.store.readEvents(0, 10))
+    assertSame(rows, await stage.readEvents(0, 10))
   })
 
   test('every listener is told, and one that stopped is not', async (stage) => {
@@ -38,7 +38,7 @@ export function testSubscribe({ test, testShared }: Kit): void {
     const { changedElsewhere } = listen(stage.store)
     const [jobId] = await other.enqueue([newJob()])
     await changedElsewhere()
-    const rows = await stage.store.readEvents(0, 10)
+    const rows = await stage.readEvents(0, 10)
     assertSame(
       rows.map(({ transitions }) => transitions.map((transition) => transition.jobId)),
       [[jobId]],

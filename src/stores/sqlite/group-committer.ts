@@ -97,7 +97,9 @@ export class GroupCommitter {
       }
       busySince = null
       tries = 0
-      await this.#pauseAfter()
+      const pause = this.#pauseAfter()
+      // Not even a microtask without a reason: whoever is answered would write again in this same turn, and so for ever.
+      if (pause !== null) await pause
     }
     this.#flushing = false
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
@@ -107,9 +109,9 @@ export class GroupCommitter {
    * Lets timers and I/O in between two commits, and lets the answered callers add to the next group. SQLite knows no
    * queue for its lock: of two busy processes the one that has it gets it again. So it gives way for a moment.
    */
-  #pauseAfter(): Promise<void> {
+  #pauseAfter(): Promise<void> | null {
     if (performance.now() - this.#lastBusyAt < CONTENDED_FOR_MS) return delay(GIVE_WAY_MS)
-    return this.#pending.length > 0 ? nextTurn() : Promise.resolve()
+    return this.#pending.length > 0 ? nextTurn() : null
   }
 
   /** Commits the group and answers it. `busy`: nothing happened, the lock is somebody else's. */

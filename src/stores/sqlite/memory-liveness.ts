@@ -8,6 +8,7 @@ export class MemoryLiveness implements Liveness {
     this.#living.add(nodeId)
     return {
       beat: async () => 'alive',
+      standing: () => 'sound',
       end: async () => void this.#living.delete(nodeId),
     }
   }

@@ -27,6 +27,7 @@ export class SidecarLiveness implements Liveness {
   async begin(nodeId: string): Promise<Life> {
     let lock = this.#takeLock(nodeId)
     return {
+      standing: () => 'sound',
       beat: async () => {
         if (isThere(this.#pathOf(nodeId))) return 'alive'
         // Somebody deleted the file by hand. Our lock guards nothing any more, and others may have taken us for dead.

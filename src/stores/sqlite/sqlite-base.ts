@@ -22,6 +22,8 @@ export abstract class SqliteBase {
   readonly description: string
   readonly liveness: Liveness
   readonly logDirectory: string | null
+  readonly now = null
+  readonly callerTransactions = 'synchronous'
   protected readonly connection: Connection
   /** Null for a database in memory. */
   protected readonly path: string | null

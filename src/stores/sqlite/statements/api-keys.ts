@@ -1,7 +1,8 @@
-import type { Role } from '../../../domain/role.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { ApiKey, KeyFilter } from '../../../store/keys.ts'
-import type { Connection, SqlRow } from '../connection.ts'
+import { KEY_COLUMNS, type KeyRow, toApiKey } from '../../shared/api-key-rows.ts'
+import { readCursor } from '../../shared/list-spots.ts'
+import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
 // 1 row, or an error: ids and hashes are unique.
@@ -12,21 +13,6 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 export function createKey({ connection }: Transaction, key: ApiKey, hash: string): void {
   const { keyId, name, role, prefix, createdBy, createdAt, expiresAt, revokedAt } = key
   connection.run(INSERT_KEY, keyId, name, role, prefix, hash, createdBy, createdAt, expiresAt, revokedAt)
-}
-
-const KEY_COLUMNS = 'key_seq, key_id, name, role, prefix, hash, created_by, created_at, expires_at, revoked_at'
-
-interface KeyRow extends SqlRow {
-  key_seq: number
-  key_id: string
-  name: string
-  role: Role
-  prefix: string
-  hash: string
-  created_by: string | null
-  created_at: number
-  expires_at: number | null
-  revoked_at: number | null
 }
 
 const SELECT_KEY_BY_HASH = `select ${KEY_COLUMNS} from pawl_api_keys where hash = ?`
@@ -69,24 +55,10 @@ order by key_seq desc
 limit ?`
 
 export function listKeys(connection: Connection, { limit, cursor }: KeyFilter): Page<ApiKey> {
-  const before = cursor == null ? Number.MAX_SAFE_INTEGER : Number(cursor)
-  const rows = connection.all<KeyRow>(SELECT_KEYS, before, limit)
+  const rows = connection.all<KeyRow>(SELECT_KEYS, ...readCursor(cursor, 1), limit)
   const last = rows[rows.length - 1]
   return {
     items: rows.map(toApiKey),
     nextCursor: rows.length === limit && last !== undefined ? String(last.key_seq) : null,
-  }
-}
-
-function toApiKey(row: KeyRow): ApiKey {
-  return {
-    keyId: row.key_id,
-    name: row.name,
-    role: row.role,
-    prefix: row.prefix,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
   }
 }

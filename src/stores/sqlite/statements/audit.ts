@@ -1,6 +1,16 @@
 import type { AuditEntry, AuditFilter, AuditNote } from '../../../store/audit.ts'
 import type { Page } from '../../../store/jobs.ts'
-import type { Connection, SqlRow } from '../connection.ts'
+import {
+  AUDIT_COLUMNS,
+  type AuditRow,
+  LOOK_MAX,
+  queuedSince,
+  subjectOf,
+  toActorPage,
+  toAuditPage,
+} from '../../shared/audit-rows.ts'
+import { readCursor } from '../../shared/list-spots.ts'
+import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
 /** Does the work, and leaves the note if it changed anything. */
@@ -20,11 +30,7 @@ const EXISTS_GROUP = 'select 1 as found from pawl_groups where group_id = ?'
 function findMade({ connection, transitions }: Transaction, note: AuditNote, from: number): readonly string[] {
   const drawn = note.made()
   if (drawn.length === 0) return drawn
-  const queued = new Set<string>()
-  for (let index = from; index < transitions.length; index++) {
-    const transition = transitions[index]
-    if (transition?.kind === 'job.queued') queued.add(transition.jobId)
-  }
+  const queued = queuedSince(transitions, from)
   // Whatever is neither a Job nor a group is made alone, and its id is drawn first.
   if (queued.size === 0) return note.subject === null ? drawn.slice(0, 1) : []
   return drawn.filter((id) => queued.has(id) || connection.get(EXISTS_GROUP, id) !== undefined)
@@ -35,21 +41,8 @@ insert into pawl_audit (at, actor, action, subject, others, details)
 values (?, ?, ?, ?, ?, ?)`
 
 export function insertNote(connection: Connection, note: AuditNote, made: readonly string[]): void {
-  const subject = note.subject ?? made[0] ?? null
-  const others = made.length - (note.subject === null && subject !== null ? 1 : 0)
+  const { subject, others } = subjectOf(note, made)
   connection.run(INSERT_NOTE, note.at, note.actor, note.action, subject, others, note.details(made))
-}
-
-const AUDIT_COLUMNS = 'audit_seq, at, actor, action, subject, others, details'
-
-interface AuditRow extends SqlRow {
-  audit_seq: number
-  at: number
-  actor: string
-  action: string
-  subject: string | null
-  others: number
-  details: string | null
 }
 
 const SELECT_AUDIT = `
@@ -73,34 +66,21 @@ where actor = ? and audit_seq < ?
 order by audit_seq desc
 limit ?`
 
-/** Entries of a subject among which a page looks for those of an actor. */
-const LOOK_MAX = 1_000
-
 export function listAudit(connection: Connection, filter: AuditFilter): Page<AuditEntry> {
   const { subject, actor, limit, cursor } = filter
-  const before = cursor == null ? Number.MAX_SAFE_INTEGER : Number(cursor)
+  const [before = 0] = readCursor(cursor, 1)
   if (subject === undefined) {
     const rows =
       actor === undefined
         ? connection.all<AuditRow>(SELECT_AUDIT, before, limit)
         : connection.all<AuditRow>(SELECT_AUDIT_OF_ACTOR, actor, before, limit)
-    return toPage(rows, limit)
+    return toAuditPage(rows, limit)
   }
   if (actor === undefined) {
-    return toPage(connection.all<AuditRow>(SELECT_AUDIT_OF_SUBJECT, subject, before, limit), limit)
+    return toAuditPage(connection.all<AuditRow>(SELECT_AUDIT_OF_SUBJECT, subject, before, limit), limit)
   }
   const looked = connection.all<AuditRow>(SELECT_AUDIT_OF_SUBJECT, subject, before, LOOK_MAX)
-  const page = toPage(looked.filter((row) => row.actor === actor).slice(0, limit), limit)
-  if (page.nextCursor !== null || looked.length < LOOK_MAX) return page
-  return { ...page, nextCursor: String(looked[LOOK_MAX - 1]?.audit_seq) }
-}
-
-function toPage(rows: readonly AuditRow[], limit: number): Page<AuditEntry> {
-  const last = rows[rows.length - 1]
-  return {
-    items: rows.map(({ audit_seq, ...entry }) => ({ auditId: String(audit_seq), ...entry })),
-    nextCursor: rows.length === limit && last !== undefined ? String(last.audit_seq) : null,
-  }
+  return toActorPage(looked, actor, limit)
 }
 
 // Rows changed: entries that were old enough, the oldest first.

@@ -1,12 +1,13 @@
 import { comparePlaces } from '../../../domain/order.ts'
 import type { Claimed, ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
+import { type LaneSource, type Picked, pickInOrder } from '../../shared/pick-in-order.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import { countsOf } from '../rows.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
 import { markGroupsStarted } from './members.ts'
 import { findLiveNodeSeq } from './nodes.ts'
-import { Permits } from './permits.ts'
+import { countPermits } from './permits.ts'
 import { serveTickets } from './tickets.ts'
 import { findWaitingLanes } from './waiting-line.ts'
 
@@ -89,10 +90,13 @@ export function claimJobs(transaction: Transaction, request: ClaimRequest): Clai
   if (waiting.length === 0 && lanes.length === 0) return NOTHING
   const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
   if (nodeSeq === null) return NOTHING
-  const permits = new Permits(transaction, [...lanes, ...waiting.map(({ lane }) => lane)])
+  const permits = countPermits(transaction, [...lanes, ...waiting.map(({ lane }) => lane)])
   const tickets = waiting.length === 0 ? [] : serveTickets(transaction, request, nodeSeq, waiting, permits)
   const limit = request.limit - tickets.length
-  const picked = pickInOrder(transaction, limit, request.types, lanes, permits)
+  const open = lanes.filter((lane) => permits.canTake(lane))
+  const pageSize = open.length === 1 ? limit : Math.min(limit, MERGE_PAGE)
+  const sources = open.map((lane) => new QueuedLane(transaction, lane, pageSize))
+  const picked = pickInOrder(limit, request.types, sources, permits, compareRows)
   const jobs = picked.map(({ lane, row }) => toClaimedJob(transaction, request, lane, row))
   if (jobs.length > 0) startJobs(transaction, nodeSeq, request.now, picked, jobs)
   return { tickets, jobs }
@@ -102,7 +106,7 @@ function startJobs(
   transaction: Transaction,
   nodeSeq: number,
   now: number,
-  picked: readonly Picked[],
+  picked: readonly Picked<Lane, HeadRow>[],
   claimed: readonly ClaimedJob[],
 ): void {
   const rows = picked.map(({ lane, row }, index) => [
@@ -121,16 +125,11 @@ function startJobs(
   markGroupsStarted(transaction, claimed, now)
 }
 
-interface Picked {
-  readonly lane: Lane
-  readonly row: HeadRow
-}
-
 /** With several lanes only some Jobs of each are taken, so each is read in small pages. */
 const MERGE_PAGE = 16
 
 /** The Jobs of one lane from its head on, read page by page as they are taken. */
-class LaneSource {
+class QueuedLane implements LaneSource<Lane, HeadRow> {
   readonly lane: Lane
   readonly #transaction: Transaction
   readonly #pageSize: number
@@ -174,38 +173,6 @@ function readyLanes(transaction: Transaction, request: ClaimRequest): Lane[] {
     const lane = laneById(transaction.connection, transaction.interned, row.lane_id)
     if ((request.types.get(lane.type) ?? 0) > 0) lanes.push(lane)
   }
-}
-
-/** Merges the heads of the lanes, as far as the limits leave permits. */
-function pickInOrder(
-  transaction: Transaction,
-  limit: number,
-  types: ClaimRequest['types'],
-  lanes: readonly Lane[],
-  permits: Permits,
-): Picked[] {
-  const typeRoom = new Map(types)
-  const hasRoom = (lane: Lane): boolean => (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane)
-  const open = lanes.filter(hasRoom)
-  const pageSize = open.length === 1 ? limit : Math.min(limit, MERGE_PAGE)
-  let sources = open.map((lane) => new LaneSource(transaction, lane, pageSize))
-  const picked: Picked[] = []
-  while (picked.length < limit) {
-    sources = sources.filter(({ head, lane }) => head !== undefined && hasRoom(lane))
-    const best = firstInOrder(sources)
-    if (best === undefined) break
-    permits.take(best.lane)
-    typeRoom.set(best.lane.type, (typeRoom.get(best.lane.type) ?? 0) - 1)
-    picked.push({ lane: best.lane, row: best.take() })
-  }
-  return picked
-}
-
-function firstInOrder(sources: readonly LaneSource[]): LaneSource | undefined {
-  if (sources.length <= 1) return sources[0]
-  return sources.reduce((first, other) =>
-    compareRows(other.head as HeadRow, first.head as HeadRow) < 0 ? other : first,
-  )
 }
 
 function compareRows(a: HeadRow, b: HeadRow): number {

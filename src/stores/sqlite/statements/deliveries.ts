@@ -1,10 +1,12 @@
 import type { Delivery, DeliveryStatus } from '../../../domain/webhook.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { DeliveryAttempt, DeliveryFilter, ReplayPage, ReplayRequest } from '../../../store/webhooks.ts'
+import { type DeliveryRow, readLease, STATUS_AFTER, STATUS_CONDITIONS, toDelivery } from '../../shared/delivery-rows.ts'
+import { readCursor } from '../../shared/list-spots.ts'
 import type { Connection, SqlRow, SqlValue } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { releaseSender } from './delivery-leases.ts'
-import { DELIVERY_COLUMNS, type DeliveryRow, JOINED_TO_DELIVERIES, toDelivery } from './delivery-rows.ts'
+import { DELIVERY_COLUMNS, JOINED_TO_DELIVERIES } from './delivery-rows.ts'
 import { disableReceiver } from './webhooks.ts'
 
 export { leaseDeliveries } from './delivery-leases.ts'
@@ -16,12 +18,6 @@ set status = ?, next_attempt_at = ?, attempts = attempts + 1, last_attempt_at = 
   latency_ms = ?, response_excerpt = ?, sender_seq = null, leased_until = null
 where delivery_seq = ? and sender_seq = ? and leased_until = ?`
 
-const STATUS_AFTER: Readonly<Record<DeliveryAttempt['next']['kind'], DeliveryStatus>> = {
-  delivered: 'DELIVERED',
-  again: 'PENDING',
-  failed: 'FAILED',
-}
-
 export function recordDeliveryAttempts(
   transaction: Transaction,
   attempts: readonly DeliveryAttempt[],
@@ -31,7 +27,7 @@ export function recordDeliveryAttempts(
 
 function recordAttempt(transaction: Transaction, attempt: DeliveryAttempt): 'recorded' | 'late' {
   const { lease, at, statusCode, error, latencyMs, responseExcerpt, next, disableWebhook } = attempt
-  const [seq = 0, senderSeq = 0, leasedUntil = 0] = lease.split(':').map(Number)
+  const { seq, senderSeq, leasedUntil } = readLease(lease)
   const recorded = transaction.connection.run(
     RECORD_ATTEMPT,
     STATUS_AFTER[next.kind],
@@ -71,15 +67,8 @@ export function nextDeliveryAt(connection: Connection, after: number): number | 
 const SELECT_DELIVERY = `select ${DELIVERY_COLUMNS} from pawl_deliveries d ${JOINED_TO_DELIVERIES} where d.delivery_id = ?`
 
 export function findDelivery(connection: Connection, deliveryId: string): Delivery | null {
-  const row = connection.get<DeliveryRow>(SELECT_DELIVERY, deliveryId)
+  const row = connection.get<DeliveryRow<number>>(SELECT_DELIVERY, deliveryId)
   return row === undefined ? null : toDelivery(row)
-}
-
-/** Written out, because a bound status would find no index that holds nothing else. */
-const STATUS_CONDITIONS: Readonly<Record<DeliveryStatus, string>> = {
-  PENDING: "d.status = 'PENDING'",
-  DELIVERED: "d.status = 'DELIVERED'",
-  FAILED: "d.status = 'FAILED'",
 }
 
 /** A cursor is the number of the last one of the page before. */
@@ -94,12 +83,12 @@ export function listDeliveries(connection: Connection, filter: DeliveryFilter): 
   if (webhookId !== undefined)
     add('d.webhook_seq = (select webhook_seq from pawl_webhooks where webhook_id = ?)', webhookId)
   if (jobId !== undefined) add('d.job_seq = (select seq from pawl_jobs where job_id = ?)', jobId)
-  if (cursor != null) add('d.delivery_seq < ?', Number(cursor))
+  if (cursor != null) add('d.delivery_seq < ?', readCursor(cursor, 1)[0] ?? 0)
   if (status !== undefined) conditions.push(STATUS_CONDITIONS[status])
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
   const from = `from pawl_deliveries d ${orderedBy(filter)} ${JOINED_TO_DELIVERIES}`
   const sql = `select ${DELIVERY_COLUMNS} ${from} ${where} order by d.delivery_seq desc limit ?`
-  const rows = connection.all<DeliveryRow>(sql, ...values, limit)
+  const rows = connection.all<DeliveryRow<number>>(sql, ...values, limit)
   const last = rows[rows.length - 1]
   const nextCursor = rows.length === limit && last !== undefined ? String(last.delivery_seq) : null
   return { items: rows.map(toDelivery), nextCursor }
@@ -170,8 +159,7 @@ export function replayDeliveries(transaction: Transaction, request: ReplayReques
   const webhook = connection.get<{ webhook_seq: number }>(SELECT_LIVE_WEBHOOK, request.webhookId)
   if (webhook === undefined) return { replayed: 0, nextCursor: null }
   const select = status === 'FAILED' ? SELECT_FAILED_PAGE : SELECT_PAGE
-  const before = cursor === null ? Number.MAX_SAFE_INTEGER : Number(cursor)
-  const rows = connection.all<ReplayRow>(select, webhook.webhook_seq, before, limit)
+  const rows = connection.all<ReplayRow>(select, webhook.webhook_seq, ...readCursor(cursor, 1), limit)
   const isYoungEnough = (row: ReplayRow): boolean => since === null || row.created_at >= since
   const wanted = rows.filter((row) => row.status === status && isYoungEnough(row))
   const replayed = wanted.filter((row) => replay(transaction, row.delivery_seq, now)).length

@@ -1,17 +1,13 @@
 import { assert } from '../../../domain/errors.ts'
 import type { LeasedDelivery, LeasePage, LeaseRequest } from '../../../store/webhooks.ts'
+import { toDelivery, writeLease } from '../../shared/delivery-rows.ts'
+import { compareTurns, ENDPOINTS_MAX, FEW, shareOut } from '../../shared/delivery-turns.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
-import { getDeliveryRow, toDelivery } from './delivery-rows.ts'
+import { getDeliveryRow } from './delivery-rows.ts'
 import { findJob, findRun } from './history.ts'
 import { findLiveNodeSeq } from './nodes.ts'
 import { findDefaultSecrets, findReceiver } from './webhooks.ts'
-
-/** So many due deliveries are looked at one by one. When there are more, one endpoint may have them all. */
-const FEW = 64
-
-/** Endpoints with something pending that one call looks at: some milliseconds. */
-const ENDPOINTS_MAX = 1_000
 
 /** An endpoint whose turn it is, with as many due deliveries as it may still be sent. */
 interface Turn {
@@ -37,23 +33,6 @@ export function leaseDeliveries(transaction: Transaction, request: LeaseRequest)
     turn.due.slice(0, counts[index]).map((seq) => lease(transaction, request, senderSeq, turn, seq)),
   )
   return { leased, after, isCutShort }
-}
-
-/** One for each, then a second for each that has one, and so on until nothing is left. */
-function shareOut(wanted: readonly number[], limit: number): number[] {
-  const counts = wanted.map(() => 0)
-  let left = Math.min(
-    limit,
-    wanted.reduce((sum, count) => sum + count, 0),
-  )
-  for (let round = 1; left > 0; round++) {
-    for (let index = 0; index < wanted.length && left > 0; index++) {
-      if ((wanted[index] as number) < round) continue
-      counts[index] = round
-      left--
-    }
-  }
-  return counts
 }
 
 const SELECT_DUE = `
@@ -105,11 +84,6 @@ function endpointsInTurn(connection: Connection, now: number, after: string, unt
   if (rows.length === FEW) return hop(connection, after, until)
   const found = [...new Map(rows.map((row) => [row.endpoint, row])).values()]
   return found.sort((a, b) => compareTurns(a.endpoint, b.endpoint, after))
-}
-
-function compareTurns(a: string, b: string, after: string): number {
-  if (a > after !== b > after) return a > after ? -1 : 1
-  return a < b ? -1 : 1
 }
 
 // The first pending delivery of the next endpoint: one step in the index, however many deliveries lie in between.
@@ -199,6 +173,6 @@ function lease(
     secrets: receiver.secrets,
     job,
     run: row.run_id === null ? null : findRun(connection, interned, { runId: row.run_id }),
-    lease: [seq, senderSeq, leasedUntil].join(':'),
+    lease: writeLease({ seq, senderSeq, leasedUntil }),
   }
 }

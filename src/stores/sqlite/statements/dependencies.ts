@@ -4,7 +4,7 @@ import type { Connection } from '../connection.ts'
 import { FROM_JOBS, IN_QUEUE, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow, findLastOfChain } from './history.ts'
-import { laneById } from './interned.ts'
+import { noteQueued } from './note-queued.ts'
 import { chainSeqOf, findParents, type ParentRow } from './parents.ts'
 
 /** A parent as a new Job finds it. */
@@ -101,15 +101,7 @@ export function meetParent(
   if (met === 0) return
   connection.run(RELEASE, met, met, now, child.priority, child.position, child.created_at, child.seq)
   if (child.unmet_parents !== met) return
-  transaction.note(child.seq, {
-    kind: 'job.released',
-    jobId: child.job_id,
-    chainId: child.chain_id ?? child.job_id,
-    type: laneById(connection, transaction.interned, child.lane_id).type,
-    status: 'QUEUED',
-    attempt: child.attempt,
-    at: now,
-  })
+  noteQueued(transaction, 'job.released', child, now)
 }
 
 const SELECT_QUEUED_FIRST = `

@@ -3,8 +3,8 @@ import type { Store } from '../../../store/store.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow } from './history.ts'
-import { laneById } from './interned.ts'
 import { isStale } from './job-version.ts'
+import { noteQueued } from './note-queued.ts'
 
 /** What of a Job an edit may change. */
 interface Editable {
@@ -27,8 +27,8 @@ export function editJob(
   const isOther = edited.runAt !== job.run_at || edited.params !== job.params
   if (isElsewhere || isOther) write(transaction, job, edited, now)
   // Who follows the queue hears of a mere change of place as of every other; only the rest is news of another kind.
-  if (isOther) note(transaction, job, 'job.edited', now)
-  else if (isElsewhere) note(transaction, job, 'job.moved', now)
+  if (isOther) noteQueued(transaction, 'job.edited', job, now)
+  else if (isElsewhere) noteQueued(transaction, 'job.moved', job, now)
   return { kind: 'edited' }
 }
 
@@ -55,16 +55,4 @@ function write({ connection }: Transaction, job: JobRow, edited: Editable, now: 
   const inQueue = [job.priority, job.position, job.created_at, job.seq]
   connection.run(EDIT_IN_QUEUE, priority, position, runAt, runAt, now, ...inQueue)
   connection.run(EDIT_JOB, priority, position, runAt, params, job.seq)
-}
-
-function note(transaction: Transaction, job: JobRow, kind: 'job.edited' | 'job.moved', now: number): void {
-  transaction.note(job.seq, {
-    kind,
-    jobId: job.job_id,
-    chainId: job.chain_id ?? job.job_id,
-    type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
-    status: 'QUEUED',
-    attempt: job.attempt,
-    at: now,
-  })
 }

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import type { ChainOutcome } from '../../../domain/chain.ts'
 import type { RunStatus } from '../../../domain/run.ts'
-import { isSubscribed, type WebhookEvent } from '../../../domain/webhook.ts'
+import type { WebhookEvent } from '../../../domain/webhook.ts'
 import type { ClaimedJob } from '../../../store/runs.ts'
+import { deliveryIdOf, RUN_EVENTS, receiversOf } from '../../shared/receivers.ts'
 import type { SqlRow } from '../connection.ts'
 import type { JobRow } from '../rows.ts'
 import type { Subscriber, Transaction } from '../transaction.ts'
@@ -40,12 +40,6 @@ export function endedRow(transaction: Transaction, row: JobRow): EndedJob {
     webhookUrl: row.webhook_url,
     hasParents: row.parents > 0,
   }
-}
-
-const RUN_EVENTS: Readonly<Record<RunStatus, WebhookEvent>> = {
-  COMPLETED: 'job.run.completed',
-  FAILED: 'job.run.failed',
-  SKIPPED: 'job.run.skipped',
 }
 
 /** Writes the deliveries that tell of a Run's end. */
@@ -118,18 +112,20 @@ function subscribersOf(transaction: Transaction): readonly Subscriber[] {
 }
 
 function tell(transaction: Transaction, job: EndedJob, event: WebhookEvent, willRetry: boolean, at: number): void {
-  for (const subscriber of subscribersOf(transaction)) {
-    if (!isSubscribed(subscriber, event, job.type)) continue
-    insertDelivery(transaction, job, event, willRetry, at, {
-      webhookSeq: subscriber.webhookSeq,
-      endpoint: subscriber.webhookId,
-    })
+  for (const { webhookSeq, endpoint } of receiversOf(subscribersOf(transaction), job, event)) {
+    transaction.connection.run(
+      INSERT_DELIVERY,
+      deliveryIdOf(endpoint, job.jobId, event),
+      webhookSeq,
+      job.seq,
+      event,
+      willRetry ? 1 : 0,
+      endpoint,
+      at,
+      at,
+    )
+    transaction.stirs.add('deliveries')
   }
-  if (job.webhookUrl === null) return
-  insertDelivery(transaction, job, event, willRetry, at, {
-    webhookSeq: null,
-    endpoint: new URL(job.webhookUrl).origin,
-  })
 }
 
 const INSERT_DELIVERY = `
@@ -138,30 +134,3 @@ insert into pawl_deliveries (
 )
 values (?, ?, ?, ?, ?, 'PENDING', ?, ?, ?)
 on conflict (delivery_id) do nothing`
-
-/**
- * A Job has each event at most once, so receiver, Job and event make an id that is the same however often the transaction
- * is tried, and different from that of any other store.
- */
-function insertDelivery(
-  transaction: Transaction,
-  job: EndedJob,
-  event: WebhookEvent,
-  willRetry: boolean,
-  at: number,
-  receiver: { readonly webhookSeq: number | null; readonly endpoint: string },
-): void {
-  const digest = createHash('sha256').update(`${receiver.endpoint}\n${job.jobId}\n${event}`).digest('hex')
-  transaction.connection.run(
-    INSERT_DELIVERY,
-    `dlv_${digest.slice(0, 32)}`,
-    receiver.webhookSeq,
-    job.seq,
-    event,
-    willRetry ? 1 : 0,
-    receiver.endpoint,
-    at,
-    at,
-  )
-  transaction.stirs.add('deliveries')
-}

@@ -1,21 +1,13 @@
-import type { EventRow, Transition, TransitionKind } from '../../../store/events.ts'
+import type { EventRow, Transition } from '../../../store/events.ts'
+import {
+  groupTransitions,
+  restoreTransition,
+  type StoredGroup,
+  withoutPruned,
+} from '../../shared/stored-transitions.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Interned, Transaction } from '../transaction.ts'
 import { laneById } from './interned.ts'
-
-/**
- * Transitions of one kind that followed each other, as they are stored. What never changes of a Job (its ids, its type)
- * is not repeated here: its number leads to it.
- */
-type StoredGroup = [
-  kind: TransitionKind,
-  at: number,
-  outcome: Transition['outcome'],
-  reason: Transition['reason'],
-  seqs: number[],
-  progress?: number,
-  message?: string | null,
-]
 
 const INSERT_EVENTS = 'insert into pawl_events (at, transitions) values (?, ?)'
 
@@ -26,31 +18,6 @@ export function insertEventRow(transaction: Transaction): EventRow | null {
   const at = transitions[transitions.length - 1]?.at ?? 0
   const seq = transaction.connection.insert(INSERT_EVENTS, at, JSON.stringify(groupTransitions(transaction)))
   return { seq, transitions }
-}
-
-function groupTransitions({ transitions, transitionSeqs }: Transaction): StoredGroup[] {
-  const groups: StoredGroup[] = []
-  let last: StoredGroup | null = null
-  for (let index = 0; index < transitions.length; index++) {
-    const transition = transitions[index] as Transition
-    const { kind, at, outcome, reason, progress } = transition
-    const seq = transitionSeqs[index] as number
-    if (
-      last !== null &&
-      last[0] === kind &&
-      last[1] === at &&
-      last[2] === outcome &&
-      last[3] === reason &&
-      progress === undefined
-    ) {
-      last[4].push(seq)
-      continue
-    }
-    last = [kind, at, outcome, reason, [seq]]
-    if (progress !== undefined) last.push(progress, transition.message ?? null)
-    groups.push(last)
-  }
-  return groups
 }
 
 const SELECT_EVENTS = `
@@ -75,13 +42,6 @@ export function readEvents(connection: Connection, interned: Interned, afterSeq:
   })
 }
 
-/** A Job that was pruned since has no events any more either. Those of the others keep their places. */
-function withoutPruned(seq: number, all: readonly (Transition | null)[]): EventRow {
-  const transitions = all.filter((transition) => transition !== null)
-  if (transitions.length === all.length) return { seq, transitions }
-  return { seq, transitions, indexes: all.flatMap((transition, index) => (transition === null ? [] : index)) }
-}
-
 const SELECT_JOB_OF_EVENT = `
 select j.job_id, j.chain_id, j.lane_id, j.attempt, j.schedule_id, r.run_id
 from pawl_jobs j
@@ -99,64 +59,11 @@ interface EventJobRow extends SqlRow {
 
 /** Null: its Job was pruned. */
 function restore(connection: Connection, interned: Interned, group: StoredGroup): (Transition | null)[] {
-  const [kind, at, outcome, reason, seqs, progress, message] = group
-  return seqs.map((seq) => {
+  return group[4].map((seq) => {
     const row = connection.get<EventJobRow>(SELECT_JOB_OF_EVENT, seq)
     if (row === undefined) return null
-    const transition: Transition = {
-      kind,
-      jobId: row.job_id,
-      runId: hadRun(kind, outcome) ? row.run_id : null,
-      chainId: row.chain_id ?? row.job_id,
-      type: laneById(connection, interned, row.lane_id).type,
-      status: statusAfter(kind, reason),
-      outcome,
-      reason,
-      attempt: row.attempt,
-      at,
-    }
-    if (kind === 'schedule.triggered') return { ...transition, scheduleId: row.schedule_id ?? '' }
-    return progress === undefined ? transition : { ...transition, progress, message: message ?? null }
+    return restoreTransition(group, { ...row, type: laneById(connection, interned, row.lane_id).type })
   })
-}
-
-function hadRun(kind: TransitionKind, outcome: Transition['outcome']): boolean {
-  switch (kind) {
-    case 'job.queued':
-    case 'job.moved':
-    case 'job.edited':
-    case 'job.released':
-    case 'schedule.triggered':
-      return false
-    case 'job.cancelled':
-      return outcome !== null
-    case 'job.started':
-    case 'job.cancel-requested':
-    case 'job.finished':
-    case 'run.progress':
-    case 'run.released':
-      return true
-  }
-}
-
-function statusAfter(kind: TransitionKind, reason: Transition['reason']): Transition['status'] {
-  switch (kind) {
-    case 'job.queued':
-    case 'job.moved':
-    case 'job.edited':
-    case 'job.released':
-    case 'schedule.triggered':
-      return 'QUEUED'
-    case 'job.started':
-    case 'job.cancel-requested':
-    case 'run.progress':
-      return 'RUNNING'
-    case 'job.cancelled':
-      return 'CANCELLED'
-    case 'job.finished':
-    case 'run.released':
-      return reason === 'cancelled' ? 'CANCELLED' : 'FINISHED'
-  }
 }
 
 const SELECT_LAST_SEQ = 'select max(seq) as last from pawl_events'

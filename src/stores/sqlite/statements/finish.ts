@@ -1,6 +1,7 @@
 import { jobStatusAfter } from '../../../domain/job.ts'
 import type { FailureReason, RunStatus } from '../../../domain/run.ts'
 import type { Claim, FinishedRun, FinishResult, FollowUpResult } from '../../../store/runs.ts'
+import { answerEnded, columnsOfOutcome, type EndedRunRow } from '../../shared/ended-runs.ts'
 import type { SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
@@ -56,7 +57,10 @@ function finishRun(
   const { claim } = job
   const seq = Number(claim.ref)
   const retry = run.retry !== null && isCancelRequested(transaction, seq, job.groupId) ? null : run.retry
-  if (!endRun(transaction, seq, run, retry !== null)) return { answer: answerEnded(transaction, run) }
+  if (!endRun(transaction, seq, run, retry !== null)) {
+    const ended = transaction.connection.get<EndedRunRow>(SELECT_ENDED, claim.runId)
+    return { answer: answerEnded(ended, run) }
+  }
   if (run.body === 'ended') bodiesEnded.push(claim.ref)
 
   const nodeSeq = internNode(transaction, run.by)
@@ -102,18 +106,18 @@ function finishRun(
 function endRun(transaction: Transaction, seq: number, run: FinishedRun, willRetry: boolean): boolean {
   const { outcome, by } = run
   const { runId, nodeId } = run.job.claim
-  const isFailed = outcome.status === 'FAILED'
+  const { reason, exitCode, result, error, stack } = columnsOfOutcome(outcome)
   const changed = transaction.connection.run(
     END_RUN,
     outcome.status,
-    isFailed ? outcome.reason : null,
+    reason,
     run.finishedAt,
     by === nodeId ? null : internNode(transaction, by),
     willRetry ? 1 : 0,
-    outcome.status === 'SKIPPED' ? null : outcome.exitCode,
-    outcome.status === 'COMPLETED' ? outcome.result : null,
-    isFailed ? outcome.error : outcome.status === 'SKIPPED' ? outcome.message : null,
-    isFailed ? outcome.stack : null,
+    exitCode,
+    result,
+    error,
+    stack,
     seq,
     runId,
   )
@@ -147,29 +151,6 @@ join pawl_jobs j on j.seq = r.seq
 left join pawl_nodes f on f.node_seq = r.finished_by
 left join pawl_jobs next on next.retry_of = j.job_id
 where r.run_id = ?`
-
-interface EndedRow extends SqlRow {
-  status: RunStatus
-  reason: FailureReason | null
-  finished_at: number
-  finished_by: string
-  retry_job_id: string | null
-}
-
-/** It has ended before. The same word from the same node is a repeated call after a lost reply. */
-function answerEnded(transaction: Transaction, run: FinishedRun): FinishResult {
-  const row = transaction.connection.get<EndedRow>(SELECT_ENDED, run.job.claim.runId)
-  // Only an ended chain can be pruned, so a Run that is gone had ended.
-  if (row === undefined) return { kind: 'already-finished', status: null, reason: null }
-  const isRepeated =
-    row.finished_by === run.by &&
-    row.finished_at === run.finishedAt &&
-    row.status === run.outcome.status &&
-    row.reason === (run.outcome.status === 'FAILED' ? run.outcome.reason : null)
-  if (!isRepeated) return { kind: 'already-finished', status: row.status, reason: row.reason }
-  const followUps = run.followUps.map((job) => ({ kind: 'created' as const, jobId: job.jobId }))
-  return { kind: 'finished', retryJobId: row.retry_job_id, followUps }
-}
 
 const SELECT_RELEASED = `
 select r.seq, r.status, r.reason, j.job_id, j.chain_id, j.lane_id, j.attempt, j.business_key

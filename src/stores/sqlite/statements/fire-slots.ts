@@ -3,6 +3,7 @@ import { assert } from '../../../domain/errors.ts'
 import { decideOverlap, type OverlapPolicy, type SkippedSlots, type SkipReason } from '../../../domain/schedule.ts'
 import type { EnqueuedItem, NewJob } from '../../../store/jobs.ts'
 import type { FiringResult, Slot, SlotFiring, TriggerResult } from '../../../store/schedules.ts'
+import { withSkipped } from '../../shared/schedule-rows.ts'
 import type { Connection } from '../connection.ts'
 import { IN_QUEUE } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
@@ -54,7 +55,7 @@ function makeJobs(
   now: number,
 ): { jobIds: string[]; skipped: SkippedSlots[] } {
   const jobIds: string[] = []
-  const skipped: SkippedSlots[] = []
+  let skipped: SkippedSlots[] = []
   let reasonBefore: SkipReason | null = null
   for (const { slotAt, job } of due) {
     if (hasJob(transaction.connection, scheduleId, slotAt)) {
@@ -63,8 +64,7 @@ function makeJobs(
     }
     const reason = makeJob(transaction, job, scheduleId, overlap, now)
     if (reason === null) jobIds.push(job.jobId)
-    else if (reason === reasonBefore) skipped.push(extended(skipped.pop() as SkippedSlots, slotAt))
-    else skipped.push({ firstSlotAt: slotAt, lastSlotAt: slotAt, count: 1, reason })
+    else skipped = withSkipped(skipped, slotAt, reason, reasonBefore)
     reasonBefore = reason
   }
   return { jobIds, skipped }
@@ -138,10 +138,6 @@ function earlierChains(
   const hasWaiting =
     hasLive && overlap === 'queue-one' && connection.get(SELECT_WAITING_CHAIN, scheduleId) !== undefined
   return { hasLive, hasWaiting }
-}
-
-function extended(skip: SkippedSlots, slotAt: number): SkippedSlots {
-  return { ...skip, lastSlotAt: slotAt, count: skip.count === null ? null : skip.count + 1 }
 }
 
 /** Only the first of them can go on a record of an earlier firing, and only when no Job was made in between. */

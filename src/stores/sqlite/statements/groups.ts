@@ -1,7 +1,8 @@
-import { decideGroupStatus, type Group, type GroupMode, type OnMemberFailure } from '../../../domain/group.ts'
+import type { Group } from '../../../domain/group.ts'
 import type { GroupFilter, GroupStore, NewGroup } from '../../../store/groups.ts'
 import type { EnqueueResult, NewJob, Page } from '../../../store/jobs.ts'
-import type { Connection, SqlRow } from '../connection.ts'
+import { type GroupRow, toGroup } from '../../shared/group-rows.ts'
+import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut, NOBODY } from './cascades.ts'
 import { enqueueMembers } from './enqueue.ts'
@@ -60,45 +61,6 @@ const GROUP_COLUMNS = `
     join pawl_jobs j on j.seq = o.seq
     where r.status is null and j.group_id = g.group_id
   ) else 0 end as running`
-
-interface GroupRow extends SqlRow {
-  group_id: string
-  name: string | null
-  mode: GroupMode
-  on_failure: OnMemberFailure
-  created_by: string | null
-  total: number
-  completed: number
-  failed: number
-  skipped: number
-  cancelled: number
-  created_at: number
-  started_at: number | null
-  finished_at: number | null
-  cancel_requested_at: number | null
-  cancel_reason: string | null
-  has_cascade: number
-  running: number
-}
-
-function toGroup(row: GroupRow): Group {
-  const { total, completed, failed, skipped, cancelled, running } = row
-  const queued = total - completed - failed - skipped - cancelled - running
-  const counts = { total, queued, running, completed, failed, skipped, cancelled }
-  const times = { startedAt: row.started_at, finishedAt: row.finished_at, cancelRequestedAt: row.cancel_requested_at }
-  return {
-    groupId: row.group_id,
-    name: row.name,
-    mode: row.mode,
-    onFailure: row.on_failure,
-    status: decideGroupStatus({ counts, ...times, hasCascade: row.has_cascade === 1 }),
-    counts,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    ...times,
-    cancelReason: row.cancel_reason,
-  }
-}
 
 const SELECT_GROUP = `
 select ${GROUP_COLUMNS}

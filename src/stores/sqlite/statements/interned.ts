@@ -1,4 +1,5 @@
 import type { JobPolicy } from '../../../domain/job.ts'
+import { readPolicy } from '../../shared/read-policy.ts'
 import type { Connection } from '../connection.ts'
 import type { Interned, Lane, Transaction } from '../transaction.ts'
 
@@ -60,9 +61,17 @@ const INTERNED_POLICIES_MAX = 1_000
 export function policyById(connection: Connection, interned: Interned, policyId: number): JobPolicy {
   let policy = interned.policiesById.get(policyId)
   if (policy === undefined) {
-    policy = JSON.parse(connection.get<{ body: string }>(SELECT_POLICY_BY_ID, policyId)?.body ?? '{}') as JobPolicy
+    const text = connection.get<{ body: string }>(SELECT_POLICY_BY_ID, policyId)?.body ?? ''
+    policy = readPolicy(text, damagedPolicy(policyId), { policyId })
     if (interned.policiesById.size >= INTERNED_POLICIES_MAX) interned.policiesById.clear()
     interned.policiesById.set(policyId, policy)
   }
   return policy
+}
+
+function damagedPolicy(policyId: number): string {
+  return (
+    `The stored policy number ${policyId} is damaged, so Jobs that have it can neither be read nor started. ` +
+    'Restore a backup: what it was cannot be known. `pawl doctor` tells what else is damaged.'
+  )
 }

@@ -1,6 +1,7 @@
 import type { JobFilter } from '../../../store/jobs.ts'
+import { downward } from '../../shared/list-spots.ts'
 import type { Connection, SqlValue } from '../connection.ts'
-import { downward, mergeWalks, type Walk, walkAlong } from './list-walks.ts'
+import { mergeWalks, type Walk, walkAlong } from './list-walks.ts'
 
 // Each of these reads one index, newest Job first. None passes over a row that does not belong to it.
 

@@ -1,20 +1,12 @@
 import type { Job } from '../../../domain/job.ts'
 import type { JobFilter, Page } from '../../../store/jobs.ts'
+import { downward, type Found, readCursor, writeCursor } from '../../shared/list-spots.ts'
 import type { Connection } from '../connection.ts'
 import { toJob } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 import { walkMarks, walkNewest, walkStatus, walkType } from './job-walks.ts'
 import { findQueued } from './list-queued.ts'
-import {
-  downward,
-  type Found,
-  lookThrough,
-  readCursor,
-  readExactly,
-  type Walk,
-  walkFurthest,
-  writeCursor,
-} from './list-walks.ts'
+import { lookThrough, readExactly, type Walk, walkFurthest } from './list-walks.ts'
 import { readListed, selectMatching } from './match-jobs.ts'
 
 export function listJobs(connection: Connection, interned: Interned, filter: JobFilter, now: number): Page<Job> {

@@ -1,22 +1,11 @@
 import type { Job } from '../../../domain/job.ts'
 import type { JobFilter } from '../../../store/jobs.ts'
+import { beforeEverything, type Found, inQueue, readCursor, type Spot } from '../../shared/list-spots.ts'
 import type { Connection, SqlValue } from '../connection.ts'
 import { JOB_COLUMNS, type JobRow, toJob } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 import { lanesOf, walkMarks } from './job-walks.ts'
-import {
-  beforeEverything,
-  type Found,
-  lookThrough,
-  mergeWalks,
-  type Order,
-  readCursor,
-  readExactly,
-  readWhole,
-  type Spot,
-  type Walk,
-  walkKnown,
-} from './list-walks.ts'
+import { lookThrough, mergeWalks, readExactly, readWhole, type Walk, walkKnown } from './list-walks.ts'
 import { type PlaceRow, selectMatching } from './match-jobs.ts'
 
 // What follows a place in the queue is the rest of its priority, then all lower ones: each is one range of an index.
@@ -74,15 +63,6 @@ function walkQueue(connection: Connection, rest: string, lower: string, ...value
 
 function toSpot({ priority, position, created_at, seq }: PlaceRow): Spot {
   return [priority, position, created_at, seq]
-}
-
-/** The highest priority first, then the lowest values. */
-const inQueue: Order = (a, b) => {
-  if (a[0] !== b[0]) return (a[0] as number) > (b[0] as number)
-  for (let index = 1; index < a.length; index++) {
-    if (a[index] !== b[index]) return (a[index] as number) < (b[index] as number)
-  }
-  return false
 }
 
 /** QUEUED Jobs in the order of the queue. A cursor names the last place that was looked at. */

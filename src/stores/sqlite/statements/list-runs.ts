@@ -1,27 +1,21 @@
 import type { Run, RunStatus } from '../../../domain/run.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { RunFilter } from '../../../store/runs.ts'
+import {
+  beforeEverything,
+  downward,
+  type Found,
+  readCursor,
+  type Spot,
+  seqsOf,
+  writeCursor,
+} from '../../shared/list-spots.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import { RUN_COLUMNS, type RunRow, toRun } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 import { findRun } from './history.ts'
 import { walkType, walkWithRun } from './job-walks.ts'
-import {
-  beforeEverything,
-  downward,
-  type Found,
-  lookThrough,
-  readCursor,
-  readExactly,
-  readWhole,
-  type Spot,
-  type Walk,
-  walkAlong,
-  walkFurthest,
-  walkKnown,
-  writeCursor,
-} from './list-walks.ts'
-import { seqsOf } from './match-jobs.ts'
+import { lookThrough, readExactly, readWhole, type Walk, walkAlong, walkFurthest, walkKnown } from './list-walks.ts'
 
 export function listRuns(connection: Connection, interned: Interned, filter: RunFilter): Page<Run> {
   if (filter.jobId !== undefined) return listRunOfJob(connection, interned, filter, filter.jobId)
@@ -29,7 +23,7 @@ export function listRuns(connection: Connection, interned: Interned, filter: Run
     filter.type === undefined
       ? findByStart(connection, filter)
       : findOfType(connection, filter, walkType(connection, filter.type))
-  const rows = spots.length === 0 ? [] : connection.all<RunRow>(SELECT_LISTED_RUNS, seqsOf(spots))
+  const rows = spots.length === 0 ? [] : connection.all<RunRow>(SELECT_LISTED_RUNS, JSON.stringify(seqsOf(spots)))
   return { items: rows.map((row) => toRun(row, connection, interned)), nextCursor: writeCursor(next) }
 }
 
@@ -144,5 +138,11 @@ function selectMatchingRuns(
   limit: number,
 ): StartRow[] {
   if (spots.length === 0) return []
-  return connection.all<StartRow>(SELECT_MATCHING_RUNS, seqsOf(spots), status ?? null, type ?? null, limit)
+  return connection.all<StartRow>(
+    SELECT_MATCHING_RUNS,
+    JSON.stringify(seqsOf(spots)),
+    status ?? null,
+    type ?? null,
+    limit,
+  )
 }

@@ -1,8 +1,5 @@
 import { assert } from '../../../domain/errors.ts'
-import { invalid } from '../../../domain/options.ts'
-
-/** Where a row stands in its list: the values by which the list is ordered. The last one is the number of the Job. */
-export type Spot = readonly number[]
+import { FIRST_LOOK, type Found, LOOKED_AT_MAX, type Order, pageOf, type Spot } from '../../shared/list-spots.ts'
 
 /** A way through rows in the order of the list. */
 export interface Walk {
@@ -29,35 +26,6 @@ export function walkKnown(spots: readonly Spot[], isBefore: Order): Walk {
   }
 }
 
-/** Whether one spot comes before another. */
-export type Order = (a: Spot, b: Spot) => boolean
-
-/** Before everything, in a list of so many values that goes downward. */
-export function beforeEverything(values: number): Spot {
-  return Array.from({ length: values }, () => Number.MAX_SAFE_INTEGER)
-}
-
-/** The highest values first. */
-export const downward: Order = (a, b) => {
-  for (let index = 0; index < a.length; index++) {
-    if (a[index] !== b[index]) return (a[index] as number) > (b[index] as number)
-  }
-  return false
-}
-
-/** What was found by looking at rows, and where to go on. */
-export interface Found {
-  readonly spots: readonly Spot[]
-  /** Everything before this spot was looked at, and itself. Null: nothing follows. */
-  readonly next: Spot | null
-}
-
-/** A page looks at no more rows than this, whether they match or not. */
-const LOOKED_AT_MAX = 2_000
-
-/** It does so in steps: most pages are full after a few rows. */
-const FIRST_LOOK = 128
-
 /** Looks at rows until a page is full or too many were looked at. */
 export function lookThrough(from: Spot, limit: number, look: (from: Spot, rows: number) => Found): Found {
   const spots: Spot[] = []
@@ -80,12 +48,6 @@ export function lookThrough(from: Spot, limit: number, look: (from: Spot, rows: 
 /** A page of a list in which every row matches. */
 export function readExactly(walk: Walk, from: Spot, limit: number): Found {
   return pageOf(walk.read(from, limit + 1), limit)
-}
-
-function pageOf(spots: readonly Spot[], limit: number): Found {
-  if (spots.length <= limit) return { spots, next: null }
-  const page = spots.slice(0, limit)
-  return { spots: page, next: page[limit - 1] as Spot }
 }
 
 /** The whole of what a walk leads to, or null if it is more than a page may look at. */
@@ -162,19 +124,4 @@ class Source {
     }
     return spot
   }
-}
-
-export function writeCursor(next: Spot | null): string | null {
-  return next === null ? null : next.join(':')
-}
-
-/** The spot that a cursor of a list with so many values names; before everything without one. */
-export function readCursor(cursor: string | null | undefined, values: number): Spot {
-  if (cursor == null) return beforeEverything(values)
-  const spot = cursor.split(':')
-  if (spot.length === values && spot.every((value) => /^-?\d{1,16}$/.test(value))) {
-    const numbers = spot.map(Number)
-    if (numbers.every(Number.isSafeInteger)) return numbers
-  }
-  throw invalid('cursor', 'the `nextCursor` of a page of the same list', cursor)
 }

@@ -1,7 +1,7 @@
 import type { JobFilter } from '../../../store/jobs.ts'
+import { type Spot, seqsOf } from '../../shared/list-spots.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import { IN_QUEUE, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
-import type { Spot } from './list-walks.ts'
 
 // The given Jobs in the given order, as far as they match. What is null matches everything. A cross join keeps the order
 // of the tables, so that the list is gone through from its beginning and no further than needed.
@@ -46,7 +46,7 @@ export function selectMatching(
   const { type = null, tag = null, groupId = null, scheduleId = null, templateId = null, status = null } = filter
   return connection.all<PlaceRow>(
     SELECT_MATCHING,
-    seqsOf(spots),
+    JSON.stringify(seqsOf(spots)),
     type,
     tag,
     tag,
@@ -68,11 +68,6 @@ left join pawl_runs r on r.seq = j.seq`
 
 /** The given Jobs in the given order. One that another process has pruned or moved on meanwhile is left out. */
 export function readListed(connection: Connection, spots: readonly Spot[], { status }: JobFilter): JobRow[] {
-  const rows = spots.length === 0 ? [] : connection.all<JobRow>(SELECT_LISTED, seqsOf(spots))
+  const rows = spots.length === 0 ? [] : connection.all<JobRow>(SELECT_LISTED, JSON.stringify(seqsOf(spots)))
   return status === undefined ? rows : rows.filter((row) => statusOf(row) === status)
-}
-
-/** The numbers of the Jobs, as JSON. */
-export function seqsOf(spots: readonly Spot[]): string {
-  return JSON.stringify(spots.map((spot) => spot[spot.length - 1]))
 }

@@ -1,11 +1,11 @@
 import { positionBetween, spreadPositions, WIDEN_NEIGHBOURS_MAX } from '../../../domain/order.ts'
 import type { JobStore, MoveResult } from '../../../store/jobs.ts'
-import type { SqlRow } from '../connection.ts'
+import type { SqlRow, SqlValue } from '../connection.ts'
 import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow } from './history.ts'
-import { laneById } from './interned.ts'
 import { isStale } from './job-version.ts'
+import { noteQueued } from './note-queued.ts'
 
 interface PlaceRow extends SqlRow {
   seq: number
@@ -78,15 +78,7 @@ export function reprioritiseJob(
 function place(transaction: Transaction, job: JobRow, priority: number, position: number, now: number): MoveResult {
   writePlace(transaction, job, priority, position)
   transaction.forgetPositions()
-  transaction.note(job.seq, {
-    kind: 'job.moved',
-    jobId: job.job_id,
-    chainId: job.chain_id ?? job.job_id,
-    type: laneById(transaction.connection, transaction.interned, job.lane_id).type,
-    status: 'QUEUED',
-    attempt: job.attempt,
-    at: now,
-  })
+  noteQueued(transaction, 'job.moved', job, now)
   return { kind: 'moved', priority, position }
 }
 
@@ -102,35 +94,22 @@ function frontPosition(transaction: Transaction, job: JobRow): number {
 }
 
 function positionBefore(transaction: Transaction, job: JobRow, other: JobRow): number | null {
-  const { position, created_at, job_id, priority } = other
-  const before = transaction.connection.get<PlaceRow>(
-    SELECT_BEFORE,
-    priority,
-    job.seq,
-    position,
-    position,
-    created_at,
-    job_id,
-  )
+  const { position } = other
+  const before = transaction.connection.get<PlaceRow>(SELECT_BEFORE, ...aroundBut(other, job))
   if (before === undefined) return positionBetween(null, position)
   return positionBetween(before.position, position) ?? widen(transaction, job, other, before.position, true)
 }
 
 function positionAfter(transaction: Transaction, job: JobRow, other: JobRow): number | null {
-  const { position, created_at, job_id, priority } = other
-  const rows = transaction.connection.all<PlaceRow>(
-    SELECT_FROM,
-    priority,
-    job.seq,
-    position,
-    position,
-    created_at,
-    job_id,
-    2,
-  )
-  const next = rows[1]
+  const { position } = other
+  const [, next] = transaction.connection.all<PlaceRow>(SELECT_FROM, ...aroundBut(other, job), 2)
   if (next === undefined) return positionBetween(position, null)
   return positionBetween(position, next.position) ?? widen(transaction, job, other, position, false)
+}
+
+/** The place of a Job, from which its neighbours are looked for, all but one that is on its way there. */
+function aroundBut({ priority, position, created_at, job_id }: JobRow, moving: JobRow): SqlValue[] {
+  return [priority, moving.seq, position, position, created_at, job_id]
 }
 
 /**
@@ -144,18 +123,17 @@ function widen(
   floor: number,
   includesFrom: boolean,
 ): number | null {
-  const { position, created_at, job_id, priority } = from
   for (let count = 8; count <= WIDEN_NEIGHBOURS_MAX; count *= 5) {
     const skipped = includesFrom ? 0 : 1
     const rows = transaction.connection
-      .all<PlaceRow>(SELECT_FROM, priority, job.seq, position, position, created_at, job_id, count + 1 + skipped)
+      .all<PlaceRow>(SELECT_FROM, ...aroundBut(from, job), count + 1 + skipped)
       .slice(skipped)
     const ceiling = rows[count]?.position ?? null
     const neighbours = rows.slice(0, count)
     const positions = spreadPositions(floor, neighbours.length + 1, ceiling)
     if (positions === null) continue
     neighbours.forEach((row, index) => {
-      writePlace(transaction, row, priority, positions[index + 1] as number)
+      writePlace(transaction, row, from.priority, positions[index + 1] as number)
     })
     return positions[0] as number
   }

@@ -45,40 +45,70 @@ where (tag, seq) in (
 const DELETE_RETRIES = 'delete from pawl_jobs where chain_id = ?'
 const DELETE_FIRST = 'delete from pawl_jobs where job_id = ?'
 
+// 1 row: the last member of a settled group is gone, and the group with it.
+const DELETE_EMPTY_GROUP = `
+delete from pawl_groups
+where group_id = ? and finished_at is not null
+  and not exists (select 1 from pawl_jobs where pawl_jobs.group_id = pawl_groups.group_id)`
+
 export function pruneChains(transaction: Transaction, request: PruneRequest): PrunePage {
   const { connection } = transaction
-  const { prunable, nextCursor } = findPrunable(connection, request)
+  const { chains, nextSeq } = lookAtChains(connection, request, Number(request.cursor ?? 0))
   const logPaths: string[] = []
   let jobsRemoved = 0
-  for (const first of prunable) {
+  let groupsRemoved = 0
+  for (const { first, goes } of chains) {
+    if (!goes) continue
     for (const { log_path } of connection.all<{ log_path: string }>(SELECT_LOG_PATHS, first.job_id, first.job_id)) {
       logPaths.push(log_path)
     }
     jobsRemoved += removeChain(transaction, first)
+    if (first.group_id !== null) groupsRemoved += connection.run(DELETE_EMPTY_GROUP, first.group_id)
   }
-  return { jobsRemoved, logPaths, nextCursor }
+  return { jobsRemoved, groupsRemoved, logPaths, nextCursor: nextSeq === null ? null : String(nextSeq) }
 }
 
 const COUNT_CHAIN = `
 select count(*) as jobs
 from (select seq from pawl_jobs where job_id = ? union all select seq from pawl_jobs where chain_id = ?)`
 
+/** Where a count stopped: behind this Job, in the middle of this group, of which all members so far would go, or not. */
+type CountCursor = readonly [seq: number, groupId: string | null, goes: boolean]
+
+const FROM_THE_FIRST: CountCursor = [0, null, false]
+
 export function countPrunableChains(connection: Connection, request: PruneRequest): PrunableChains {
-  const { prunable, nextCursor } = findPrunable(connection, request)
-  const jobs = prunable.map(({ job_id }) => connection.get<{ jobs: number }>(COUNT_CHAIN, job_id, job_id)?.jobs ?? 0)
-  return { jobs: jobs.reduce((sum, count) => sum + count, 0), nextCursor }
+  const { cursor } = request
+  const [after, groupId, goesSoFar] = cursor === null ? FROM_THE_FIRST : (JSON.parse(cursor) as CountCursor)
+  const { chains, nextSeq } = lookAtChains(connection, request, after)
+  let jobs = 0
+  let groups = 0
+  // Members were accepted together, so their chains follow each other. The group goes if all of them do.
+  let group = { groupId, goes: goesSoFar }
+  for (const { first, goes } of chains) {
+    if (goes) jobs += connection.get<{ jobs: number }>(COUNT_CHAIN, first.job_id, first.job_id)?.jobs ?? 0
+    if (first.group_id !== group.groupId) {
+      if (group.goes) groups++
+      group = { groupId: first.group_id, goes: first.group_id !== null }
+    }
+    group.goes &&= goes
+  }
+  if (nextSeq === null) return { jobs, groups: group.goes ? groups + 1 : groups, nextCursor: null }
+  return { jobs, groups, nextCursor: JSON.stringify([nextSeq, group.groupId, group.goes] satisfies CountCursor) }
 }
 
-function findPrunable(
+/** A page of chains, and whether each would go. `nextSeq`: where the next page begins; null: there is none. */
+function lookAtChains(
   connection: Connection,
-  { endedBefore, limit, cursor }: PruneRequest,
-): { prunable: JobRow[]; nextCursor: string | null } {
-  const rows = connection.all<JobRow>(SELECT_OLD_CHAINS, cursor === null ? 0 : Number(cursor), limit)
+  { endedBefore, limit }: PruneRequest,
+  after: number,
+): { chains: { readonly first: JobRow; readonly goes: boolean }[]; nextSeq: number | null } {
+  const rows = connection.all<JobRow>(SELECT_OLD_CHAINS, after, limit)
   // Rows follow the time of acceptance, but a clock may have been ahead for a while: a whole page must be too young.
   const isLastPage = rows.length < limit || rows.every((first) => first.created_at >= endedBefore)
   return {
-    prunable: rows.filter((first) => isPrunable(connection, first, endedBefore)),
-    nextCursor: isLastPage ? null : String(rows[rows.length - 1]?.seq),
+    chains: rows.map((first) => ({ first, goes: isPrunable(connection, first, endedBefore) })),
+    nextSeq: isLastPage ? null : (rows[rows.length - 1]?.seq ?? null),
   }
 }
 
@@ -129,12 +159,6 @@ select 'last_pruned_job', max(seq) from (
 where true
 on conflict (name) do update set value = max(value, excluded.value)`
 
-// 1 row: the last member of a settled group is gone, and the group with it.
-const DELETE_EMPTY_GROUP = `
-delete from pawl_groups
-where group_id = ? and finished_at is not null
-  and not exists (select 1 from pawl_jobs where pawl_jobs.group_id = pawl_groups.group_id)`
-
 function removeChain(transaction: Transaction, first: JobRow): number {
   const { connection } = transaction
   const chainId = first.job_id
@@ -144,7 +168,5 @@ function removeChain(transaction: Transaction, first: JobRow): number {
   connection.run(DELETE_DELIVERIES, chainId, chainId)
   connection.run(DELETE_DEPENDENCIES, chainId)
   if (first.tags !== null) connection.run(DELETE_TAGS, chainId, chainId, first.tags)
-  const removed = connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
-  if (first.group_id !== null) connection.run(DELETE_EMPTY_GROUP, first.group_id)
-  return removed
+  return connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
 }

@@ -6,7 +6,8 @@ import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
 import { findJobRow, findLastOfChain, findRunIdOf } from './history.ts'
 import { callOffStop } from './members.ts'
-import { appendByHand, noteQueued } from './retry.ts'
+import { noteQueued } from './note-queued.ts'
+import { appendByHand } from './retry.ts'
 
 // 1 row: it is QUEUED. Whoever else keeps it from starting still does.
 const MAKE_DUE_IN_QUEUE = `
@@ -67,5 +68,5 @@ function makeDue(
   const inQueue = [job.priority, job.position, job.created_at, job.seq]
   transaction.connection.run(MAKE_DUE_IN_QUEUE, priority, position, runAt, ...inQueue)
   transaction.connection.run(MAKE_DUE, priority, position, runAt, job.seq)
-  noteQueued(transaction, job.job_id, job, now)
+  noteQueued(transaction, 'job.queued', job, now)
 }

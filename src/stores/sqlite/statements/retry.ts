@@ -7,9 +7,9 @@ import { type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { reopenParents } from './dependencies.ts'
 import { isChainOccupied } from './history.ts'
-import { laneById } from './interned.ts'
 import { findBusinessKey, holdBusinessKey } from './keys.ts'
 import { takeBackMember } from './members.ts'
+import { noteQueued } from './note-queued.ts'
 import { chainSeqOf } from './parents.ts'
 import { insertQueued } from './queued.ts'
 import { insertTags } from './tags.ts'
@@ -26,7 +26,7 @@ select ?, ?, lane_id, policy_id, coalesce(?, priority), coalesce(?, position), ?
   slot_at, case when ? then group_id end, parents, webhook_url
 from pawl_jobs
 where seq = ?
-returning seq, chain_id, lane_id, attempt, priority, position, tags`
+returning seq, job_id, chain_id, lane_id, attempt, priority, position, tags`
 
 interface RetryPlace {
   /** A body of the predecessor has not ended: the retry must not start before it has. */
@@ -74,34 +74,18 @@ export function insertRetry(
     now: place.now,
   })
   if (row.tags !== null) insertTags(transaction, row.seq, row.tags)
-  noteQueued(transaction, order.jobId, row, place.now)
+  noteQueued(transaction, 'job.queued', row, place.now)
 }
 
 interface InsertedRetry extends SqlRow {
   seq: number
+  job_id: string
   chain_id: string
   lane_id: number
   attempt: number
   priority: number
   position: number
   tags: string | null
-}
-
-export function noteQueued(
-  transaction: Transaction,
-  jobId: string,
-  row: { seq: number; chain_id: string | null; lane_id: number; attempt: number },
-  now: number,
-): void {
-  transaction.note(row.seq, {
-    kind: 'job.queued',
-    jobId,
-    chainId: row.chain_id ?? jobId,
-    type: laneById(transaction.connection, transaction.interned, row.lane_id).type,
-    status: 'QUEUED',
-    attempt: row.attempt,
-    at: now,
-  })
 }
 
 // At most 1 row: a chain has one live Job.

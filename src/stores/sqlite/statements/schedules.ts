@@ -1,8 +1,8 @@
-import type { JsonValue } from '../../../domain/json.ts'
-import type { MissedPolicy, OverlapPolicy, Schedule } from '../../../domain/schedule.ts'
+import type { Schedule } from '../../../domain/schedule.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { FiringResult, ScheduleFilter, ScheduleStore } from '../../../store/schedules.ts'
-import type { Connection, SqlRow, SqlValue } from '../connection.ts'
+import { SCHEDULE_COLUMNS, type ScheduleRow, scheduleDefinition, toSchedule } from '../../shared/schedule-rows.ts'
+import type { Connection, SqlValue } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { fire } from './fire-slots.ts'
 import { forgetSkips } from './skipped-slots.ts'
@@ -19,7 +19,7 @@ insert into pawl_schedules (
 
 export function createSchedule(transaction: Transaction, schedule: Schedule, declaredAs: string | null = null): void {
   const { scheduleId, revision, createdAt, lastTriggeredAt } = schedule
-  const definition = definitionOf(schedule, createdAt)
+  const definition = scheduleDefinition(schedule, schedule.enabled ? 1 : 0, createdAt)
   const { connection } = transaction
   connection.run(INSERT_SCHEDULE, ...definition, scheduleId, revision, createdAt, lastTriggeredAt, declaredAs)
   transaction.stirs.add('schedules')
@@ -51,7 +51,8 @@ export function changeSchedule(
   if (connection.get(EXISTS_SCHEDULE, schedule.scheduleId) === undefined) return { kind: 'not-found' }
   const result = fire(transaction, firing, now)
   if (result.kind !== 'fired') return result
-  connection.run(UPDATE_SCHEDULE, ...definitionOf(schedule, now), schedule.scheduleId)
+  const definition = scheduleDefinition(schedule, schedule.enabled ? 1 : 0, now)
+  connection.run(UPDATE_SCHEDULE, ...definition, schedule.scheduleId)
   transaction.stirs.add('schedules')
   return result
 }
@@ -89,39 +90,10 @@ export function removeSchedule(
   return 'removed'
 }
 
-const SCHEDULE_COLUMNS = `
-  schedule_id, name, template_id, type, params, cron, every_ms, anchor_at, timezone, missed, overlap, priority, tags,
-  business_key, enabled, disabled_reason, revision, created_at, updated_at, last_slot_at, next_slot_at, last_triggered_at`
-
-interface ScheduleRow extends SqlRow {
-  schedule_id: string
-  name: string
-  template_id: string | null
-  type: string | null
-  params: string
-  cron: string | null
-  every_ms: number | null
-  anchor_at: number
-  timezone: string
-  missed: MissedPolicy
-  overlap: OverlapPolicy
-  priority: number
-  tags: string | null
-  business_key: string | null
-  enabled: number
-  disabled_reason: string | null
-  revision: number
-  created_at: number
-  updated_at: number
-  last_slot_at: number
-  next_slot_at: number | null
-  last_triggered_at: number | null
-}
-
 const SELECT_SCHEDULE = `select ${SCHEDULE_COLUMNS} from pawl_schedules where schedule_id = ?`
 
 export function findSchedule(connection: Connection, scheduleId: string): Schedule | null {
-  const row = connection.get<ScheduleRow>(SELECT_SCHEDULE, scheduleId)
+  const row = connection.get<ScheduleRow<number>>(SELECT_SCHEDULE, scheduleId)
   return row === undefined ? null : toSchedule(row)
 }
 
@@ -137,7 +109,7 @@ export function listSchedules(connection: Connection, filter: ScheduleFilter): P
   if (enabled !== undefined) conditions.push(`enabled = ${enabled ? 1 : 0}`)
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
   const sql = `select ${SCHEDULE_COLUMNS} from pawl_schedules ${where} order by schedule_id desc limit ?`
-  const rows = connection.all<ScheduleRow>(sql, ...values, limit)
+  const rows = connection.all<ScheduleRow<number>>(sql, ...values, limit)
   const nextCursor = rows.length === limit ? (rows[rows.length - 1]?.schedule_id ?? null) : null
   return { items: rows.map(toSchedule), nextCursor }
 }
@@ -150,7 +122,7 @@ order by next_slot_at, schedule_id
 limit ?`
 
 export function findDueSchedules(connection: Connection, now: number, limit: number): Schedule[] {
-  return connection.all<ScheduleRow>(SELECT_DUE, now, limit).map(toSchedule)
+  return connection.all<ScheduleRow<number>>(SELECT_DUE, now, limit).map(toSchedule)
 }
 
 const SELECT_PLANNED_AFTER = `
@@ -161,7 +133,7 @@ order by planned_at desc
 limit ?`
 
 export function findSchedulesPlannedAfter(connection: Connection, instant: number, limit: number): Schedule[] {
-  return connection.all<ScheduleRow>(SELECT_PLANNED_AFTER, instant, limit).map(toSchedule)
+  return connection.all<ScheduleRow<number>>(SELECT_PLANNED_AFTER, instant, limit).map(toSchedule)
 }
 
 const SELECT_NEXT_SLOT = `
@@ -173,60 +145,4 @@ limit 1`
 
 export function nextSlotAt(connection: Connection): number | null {
   return connection.get<{ next_slot_at: number }>(SELECT_NEXT_SLOT)?.next_slot_at ?? null
-}
-
-/** The columns that a change replaces, in the order of both statements. */
-function definitionOf(schedule: Schedule, now: number): SqlValue[] {
-  const { target, timing, tags } = schedule
-  return [
-    schedule.name,
-    target.kind === 'template' ? target.templateId : null,
-    target.kind === 'type' ? target.type : null,
-    JSON.stringify(schedule.paramOverrides),
-    timing.kind === 'cron' ? timing.expression : null,
-    timing.kind === 'every' ? timing.everyMs : null,
-    timing.kind === 'every' ? timing.anchorAt : schedule.createdAt,
-    timing.timezone,
-    schedule.missed,
-    schedule.overlap,
-    schedule.priority,
-    tags.length === 0 ? null : JSON.stringify(tags),
-    schedule.businessKey,
-    schedule.enabled ? 1 : 0,
-    schedule.disabledReason,
-    schedule.lastSlotAt,
-    schedule.nextSlotAt,
-    schedule.updatedAt,
-    now,
-  ]
-}
-
-function toSchedule(row: ScheduleRow): Schedule {
-  const { timezone } = row
-  return {
-    scheduleId: row.schedule_id,
-    name: row.name,
-    target:
-      row.template_id === null
-        ? { kind: 'type', type: row.type ?? '' }
-        : { kind: 'template', templateId: row.template_id },
-    paramOverrides: JSON.parse(row.params) as JsonValue,
-    timing:
-      row.cron === null
-        ? { kind: 'every', everyMs: row.every_ms ?? 0, anchorAt: row.anchor_at, timezone }
-        : { kind: 'cron', expression: row.cron, timezone },
-    missed: row.missed,
-    overlap: row.overlap,
-    priority: row.priority,
-    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
-    businessKey: row.business_key,
-    enabled: row.enabled === 1,
-    disabledReason: row.disabled_reason,
-    revision: row.revision,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    lastSlotAt: row.last_slot_at,
-    nextSlotAt: row.next_slot_at,
-    lastTriggeredAt: row.last_triggered_at,
-  }
 }

@@ -1,7 +1,9 @@
-import type { SkippedSlots, SkipReason } from '../../../domain/schedule.ts'
+import type { SkippedSlots } from '../../../domain/schedule.ts'
 import type { Page } from '../../../store/jobs.ts'
 import { type RecordedSkip, SKIPS_KEPT_MAX } from '../../../store/schedules.ts'
-import type { Connection, SqlRow, SqlValue } from '../connection.ts'
+import { readCursor } from '../../shared/list-spots.ts'
+import { SKIP_COLUMNS, type SkipRow, toSkipPage } from '../../shared/schedule-rows.ts'
+import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
 // 1 row: the slot before was skipped for the same reason, and its record stands for both. 0 rows: this is a new one.
@@ -62,16 +64,12 @@ export function forgetSkips(transaction: Transaction, scheduleId: string): void 
   transaction.connection.run(DELETE_SKIPS, scheduleId)
 }
 
-interface SkipRow extends SqlRow {
-  skip_seq: number
-  first_slot_at: number
-  last_slot_at: number
-  slots: number | null
-  reason: SkipReason
-  at: number
-}
-
-const SKIP_COLUMNS = 'skip_seq, first_slot_at, last_slot_at, slots, reason, at'
+const SELECT_SKIPS = `
+select ${SKIP_COLUMNS}
+from pawl_skipped_slots
+where schedule_id = ? and skip_seq < ?
+order by skip_seq desc
+limit ?`
 
 export function listSkippedSlots(
   connection: Connection,
@@ -79,16 +77,5 @@ export function listSkippedSlots(
   limit: number,
   cursor: string | null = null,
 ): Page<RecordedSkip> {
-  const page = cursor === null ? '' : 'and skip_seq < ?'
-  const sql = `select ${SKIP_COLUMNS} from pawl_skipped_slots where schedule_id = ? ${page} order by skip_seq desc limit ?`
-  const values: SqlValue[] = cursor === null ? [scheduleId] : [scheduleId, Number(cursor)]
-  const rows = connection.all<SkipRow>(sql, ...values, limit)
-  const items = rows.map(({ first_slot_at, last_slot_at, slots, reason, at }) => ({
-    firstSlotAt: first_slot_at,
-    lastSlotAt: last_slot_at,
-    count: slots,
-    reason,
-    at,
-  }))
-  return { items, nextCursor: rows.length === limit ? String(rows[rows.length - 1]?.skip_seq) : null }
+  return toSkipPage(connection.all<SkipRow>(SELECT_SKIPS, scheduleId, ...readCursor(cursor, 1), limit), limit)
 }

@@ -1,6 +1,8 @@
 import type { Counts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
+import { type HourRow, NOTHING_COUNTED, toHour } from '../../shared/hour-rows.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { ADD_UP } from './tallies.ts'
 
 // Reads all rows: no more than hours are kept apart, and nodes within the latest of them.
 const SELECT_TOTALS = `
@@ -8,10 +10,8 @@ select coalesce(sum(executed), 0) as executed, coalesce(sum(completed), 0) as co
   coalesce(sum(skipped), 0) as skipped, coalesce(sum(cancelled), 0) as cancelled
 from pawl_statistics`
 
-const NOTHING: Counts = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0 }
-
 export function readTotals(connection: Connection): Counts {
-  return connection.get<SqlRow & Counts>(SELECT_TOTALS) ?? NOTHING
+  return connection.get<SqlRow & Counts>(SELECT_TOTALS) ?? NOTHING_COUNTED
 }
 
 const SELECT_HOURS = `
@@ -22,41 +22,9 @@ where s.hour_at >= ?
 order by s.hour_at, s.node_seq
 limit ?`
 
-interface HourRow extends SqlRow {
-  hour_at: number
-  node_id: string | null
-  executed: number
-  completed: number
-  failed: number
-  skipped: number
-  cancelled: number
-  run_ms: number
-  wait_ms: number
-}
-
 export function listHours(connection: Connection, from: number, limit: number): HourOfNode[] {
-  return connection.all<HourRow>(SELECT_HOURS, from, limit).map((row) => ({
-    hourAt: row.hour_at,
-    nodeId: row.node_id,
-    executed: row.executed,
-    completed: row.completed,
-    failed: row.failed,
-    skipped: row.skipped,
-    cancelled: row.cancelled,
-    runMs: row.run_ms,
-    waitMs: row.wait_ms,
-  }))
+  return connection.all<HourRow>(SELECT_HOURS, from, limit).map(toHour)
 }
-
-const ADD_UP = `
-on conflict (hour_at, node_seq) do update
-set executed = executed + excluded.executed,
-  completed = completed + excluded.completed,
-  failed = failed + excluded.failed,
-  skipped = skipped + excluded.skipped,
-  cancelled = cancelled + excluded.cancelled,
-  run_ms = run_ms + excluded.run_ms,
-  wait_ms = wait_ms + excluded.wait_ms`
 
 // As many rows as hours of which a node still had a row of its own.
 const FOLD_NODES = `

@@ -53,11 +53,8 @@ function tallyOf({ tallies }: Transaction, nodeSeq: number, at: number): Tally {
   return tally
 }
 
-// 1 row: counted.
-const ADD_TALLY = `
-insert into pawl_statistics (
-  hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+/** Where an hour of a node has its row already, the counts are added to those that are there. */
+export const ADD_UP = `
 on conflict (hour_at, node_seq) do update
 set executed = executed + excluded.executed,
   completed = completed + excluded.completed,
@@ -66,6 +63,13 @@ set executed = executed + excluded.executed,
   cancelled = cancelled + excluded.cancelled,
   run_ms = run_ms + excluded.run_ms,
   wait_ms = wait_ms + excluded.wait_ms`
+
+// 1 row: counted.
+const ADD_TALLY = `
+insert into pawl_statistics (
+  hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms
+) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+${ADD_UP}`
 
 /** Adds what ended in a transaction to the statistics: part of every commit. */
 export function writeTallies({ connection, tallies }: Transaction): void {

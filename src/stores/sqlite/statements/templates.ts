@@ -1,9 +1,8 @@
-import type { JsonValue } from '../../../domain/json.ts'
-import type { RetryOverrides } from '../../../domain/retry.ts'
 import type { Template } from '../../../domain/template.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { TemplateFilter } from '../../../store/templates.ts'
-import type { Connection, SqlRow, SqlValue } from '../connection.ts'
+import { TEMPLATE_COLUMNS, type TemplateRow, templateDefinition, toTemplate } from '../../shared/template-rows.ts'
+import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
 const INSERT_TEMPLATE = `
@@ -15,7 +14,7 @@ export function createTemplate(transaction: Transaction, template: Template): vo
   const { templateId, revision, createdAt, updatedAt, archivedAt } = template
   transaction.connection.run(
     INSERT_TEMPLATE,
-    ...definitionOf(template),
+    ...templateDefinition(template),
     templateId,
     revision,
     createdAt,
@@ -37,7 +36,8 @@ export function changeTemplate(
 ): 'changed' | 'stale' | 'archived' | 'not-found' {
   const { connection } = transaction
   const { templateId, revision } = template
-  if (connection.run(UPDATE_TEMPLATE, ...definitionOf(template), now, templateId, revision) === 1) return 'changed'
+  if (connection.run(UPDATE_TEMPLATE, ...templateDefinition(template), now, templateId, revision) === 1)
+    return 'changed'
   const usable = isTemplateUsable(connection, templateId)
   if (usable === null) return 'not-found'
   return usable ? 'stale' : 'archived'
@@ -70,23 +70,6 @@ export function isTemplateUsable(connection: Connection, templateId: string): bo
   return row === undefined ? null : row.archived_at === null
 }
 
-const TEMPLATE_COLUMNS = `
-  template_id, name, type, default_params, retry, timeout, description, revision, created_at, updated_at, archived_at`
-
-interface TemplateRow extends SqlRow {
-  template_id: string
-  name: string
-  type: string
-  default_params: string
-  retry: string | null
-  timeout: string | null
-  description: string | null
-  revision: number
-  created_at: number
-  updated_at: number
-  archived_at: number | null
-}
-
 const SELECT_TEMPLATE = `select ${TEMPLATE_COLUMNS} from pawl_templates where template_id = ?`
 
 export function findTemplate(connection: Connection, templateId: string): Template | null {
@@ -104,33 +87,4 @@ export function listTemplates(connection: Connection, filter: TemplateFilter): P
   const rows = connection.all<TemplateRow>(sql, ...(cursor === null ? [] : [cursor]), limit)
   const nextCursor = rows.length === limit ? (rows[rows.length - 1]?.template_id ?? null) : null
   return { items: rows.map(toTemplate), nextCursor }
-}
-
-/** The columns that a change replaces, in the order of both statements. */
-function definitionOf(template: Template): SqlValue[] {
-  return [
-    template.name,
-    template.type,
-    JSON.stringify(template.defaultParams),
-    template.retry === null ? null : JSON.stringify(template.retry),
-    // As JSON, so that "no timeout" and "as the type says" differ.
-    template.timeoutMs === undefined ? null : JSON.stringify(template.timeoutMs),
-    template.description,
-  ]
-}
-
-function toTemplate(row: TemplateRow): Template {
-  return {
-    templateId: row.template_id,
-    name: row.name,
-    type: row.type,
-    defaultParams: JSON.parse(row.default_params) as JsonValue,
-    retry: row.retry === null ? null : (JSON.parse(row.retry) as RetryOverrides),
-    timeoutMs: row.timeout === null ? undefined : (JSON.parse(row.timeout) as number | null),
-    description: row.description,
-    revision: row.revision,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    archivedAt: row.archived_at,
-  }
 }

@@ -1,11 +1,12 @@
 import { TICKET_EXPIRES_MS } from '../../../domain/reservation.ts'
 import type { ClaimedTicket } from '../../../store/reservations.ts'
 import type { ClaimRequest } from '../../../store/runs.ts'
+import type { PermitCounts } from '../../shared/permit-counts.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { FreePlaces } from './free-places.ts'
 import { policyById } from './interned.ts'
-import { Permits } from './permits.ts'
+import { countPermits } from './permits.ts'
 import { findWaitingLanes, type WaitingLane, WaitingLine } from './waiting-line.ts'
 
 /**
@@ -17,7 +18,7 @@ export function serveTickets(
   request: ClaimRequest,
   nodeSeq: number,
   waiting: readonly WaitingLane[],
-  permits: Permits,
+  permits: PermitCounts,
 ): ClaimedTicket[] {
   const elsewhere = new FreePlaces(transaction.connection, nodeSeq)
   const line = new WaitingLine(transaction, waiting, renewedSince(request.now))
@@ -39,7 +40,7 @@ export function serveTickets(
  * A ticket that is not served now takes a place that is free for it elsewhere, or holds back its own kind of permits. What
  * is free only becomes less on the way along the line, so a lane that finds neither will not find it further behind.
  */
-function waitFurther(line: WaitingLine, lane: Lane, permits: Permits, places: FreePlaces): void {
+function waitFurther(line: WaitingLine, lane: Lane, permits: PermitCounts, places: FreePlaces): void {
   if (permits.canTake(lane) && places.take(lane.type)) permits.take(lane)
   else if (permits.holdBack(lane) === 'nothing-left') line.skip(lane)
 }
@@ -91,7 +92,7 @@ export function isHandled(connection: Connection, type: string): boolean {
 /** Whether a ticket that came now could start at once, behind those that wait already. */
 export function canStartNow(transaction: Transaction, lane: Lane, now: number): boolean {
   const waiting = findWaitingLanes(transaction)
-  const permits = new Permits(transaction, [lane, ...waiting.map((one) => one.lane)])
+  const permits = countPermits(transaction, [lane, ...waiting.map((one) => one.lane)])
   const places = new FreePlaces(transaction.connection, null)
   const line = new WaitingLine(transaction, waiting, renewedSince(now))
   while (permits.canTake(lane)) {

@@ -1,6 +1,6 @@
-import { PawlError } from '../../../domain/errors.ts'
 import type { JobPolicy } from '../../../domain/job.ts'
 import type { TypeRecord } from '../../../store/maintenance.ts'
+import { readPolicy } from '../../shared/read-policy.ts'
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
@@ -20,14 +20,10 @@ const SELECT_TYPES = 'select type, policy from pawl_types order by type'
 export function findTypes(connection: Connection): TypeRecord[] {
   return connection
     .all<{ type: string; policy: string }>(SELECT_TYPES)
-    .map((row) => ({ type: row.type, policy: readPolicy(row.type, row.policy) }))
+    .map((row) => ({ type: row.type, policy: policyOf(row.type, row.policy) }))
 }
 
-function readPolicy(type: string, text: string): JobPolicy {
-  try {
-    return JSON.parse(text) as JobPolicy
-  } catch (error) {
-    const message = `The stored policy of type \`${type}\` is damaged. Start a node that handles it: it writes the policy anew.`
-    throw new PawlError('database_corrupt', message, { cause: error, details: { type } })
-  }
+function policyOf(type: string, text: string): JobPolicy {
+  const advice = 'Start a node that handles it: it writes the policy anew.'
+  return readPolicy(text, `The stored policy of type \`${type}\` is damaged. ${advice}`, { type })
 }

@@ -1,7 +1,16 @@
-import type { Webhook, WebhookEvent } from '../../../domain/webhook.ts'
+import type { Webhook } from '../../../domain/webhook.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { SigningSecrets, WebhookFilter } from '../../../store/webhooks.ts'
-import type { Connection, SqlRow, SqlValue } from '../connection.ts'
+import { readCursor } from '../../shared/list-spots.ts'
+import {
+  type SecretsRow,
+  secretsAt,
+  toWebhook,
+  WEBHOOK_COLUMNS,
+  type WebhookRow,
+  webhookDefinition,
+} from '../../shared/webhook-rows.ts'
+import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 
 const INSERT_WEBHOOK = `
@@ -13,7 +22,15 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 export function createWebhook(transaction: Transaction, webhook: Webhook, secret: string): void {
   const { webhookId, revision, createdAt, updatedAt } = webhook
   const { connection } = transaction
-  connection.run(INSERT_WEBHOOK, ...definitionOf(webhook), webhookId, secret, revision, createdAt, updatedAt)
+  connection.run(
+    INSERT_WEBHOOK,
+    ...webhookDefinition(webhook, webhook.enabled ? 1 : 0),
+    webhookId,
+    secret,
+    revision,
+    createdAt,
+    updatedAt,
+  )
   transaction.subscribers = null
 }
 
@@ -31,7 +48,10 @@ export function changeWebhook(
 ): 'changed' | 'stale' | 'not-found' {
   const { connection } = transaction
   const { webhookId, revision } = webhook
-  if (connection.run(UPDATE_WEBHOOK, ...definitionOf(webhook), now, webhookId, revision) === 0) {
+  if (
+    connection.run(UPDATE_WEBHOOK, ...webhookDefinition(webhook, webhook.enabled ? 1 : 0), now, webhookId, revision) ===
+    0
+  ) {
     return connection.get(EXISTS_WEBHOOK, webhookId) === undefined ? 'not-found' : 'stale'
   }
   transaction.subscribers = null
@@ -95,71 +115,26 @@ export function removeWebhook(
   return 'removed'
 }
 
-const WEBHOOK_COLUMNS = `
-  webhook_seq, webhook_id, name, url, events, job_types, enabled, disabled_reason, revision, created_at, updated_at`
-
-interface WebhookRow extends SqlRow {
-  webhook_seq: number
-  webhook_id: string
-  name: string | null
-  url: string
-  events: string | null
-  job_types: string | null
-  enabled: number
-  disabled_reason: string | null
-  revision: number
-  created_at: number
-  updated_at: number
-}
-
 const SELECT_WEBHOOK = `select ${WEBHOOK_COLUMNS} from pawl_webhooks where webhook_id = ? and deleted_at is null`
 
 export function findWebhook(connection: Connection, webhookId: string): Webhook | null {
-  const row = connection.get<WebhookRow>(SELECT_WEBHOOK, webhookId)
+  const row = connection.get<WebhookRow<number>>(SELECT_WEBHOOK, webhookId)
   return row === undefined ? null : toWebhook(row)
 }
 
+const SELECT_WEBHOOKS = `
+select ${WEBHOOK_COLUMNS}
+from pawl_webhooks
+where webhook_seq < ? and deleted_at is null
+order by webhook_seq desc
+limit ?`
+
 /** A cursor is the number of the last one of the page before. */
 export function listWebhooks(connection: Connection, { limit, cursor }: WebhookFilter): Page<Webhook> {
-  const page = cursor == null ? '' : 'webhook_seq < ? and'
-  const sql = `select ${WEBHOOK_COLUMNS} from pawl_webhooks where ${page} deleted_at is null order by webhook_seq desc limit ?`
-  const rows = connection.all<WebhookRow>(sql, ...(cursor == null ? [] : [Number(cursor)]), limit)
+  const rows = connection.all<WebhookRow<number>>(SELECT_WEBHOOKS, ...readCursor(cursor, 1), limit)
   const last = rows[rows.length - 1]
   const nextCursor = rows.length === limit && last !== undefined ? String(last.webhook_seq) : null
   return { items: rows.map(toWebhook), nextCursor }
-}
-
-/** The columns that a change replaces, in the order of both statements. */
-function definitionOf(webhook: Webhook): SqlValue[] {
-  return [
-    webhook.name,
-    webhook.url,
-    webhook.events === null ? null : JSON.stringify(webhook.events),
-    webhook.jobTypes === null ? null : JSON.stringify(webhook.jobTypes),
-    webhook.enabled ? 1 : 0,
-    webhook.disabledReason,
-  ]
-}
-
-function toWebhook(row: WebhookRow): Webhook {
-  return {
-    webhookId: row.webhook_id,
-    name: row.name,
-    url: row.url,
-    events: row.events === null ? null : (JSON.parse(row.events) as WebhookEvent[]),
-    jobTypes: row.job_types === null ? null : (JSON.parse(row.job_types) as string[]),
-    enabled: row.enabled === 1,
-    disabledReason: row.disabled_reason,
-    revision: row.revision,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
-}
-
-interface SecretsRow extends SqlRow {
-  secret: string
-  previous_secret: string | null
-  previous_secret_until: number | null
 }
 
 const SELECT_RECEIVER = `
@@ -186,11 +161,6 @@ where name = 'webhooks'`
 export function findDefaultSecrets(connection: Connection, now: number): SigningSecrets | null {
   const row = connection.get<SecretsRow>(SELECT_DEFAULT_SECRET)
   return row === undefined ? null : secretsAt(row, now)
-}
-
-function secretsAt({ secret, previous_secret, previous_secret_until }: SecretsRow, now: number): SigningSecrets {
-  const signsToo = previous_secret !== null && previous_secret_until !== null && previous_secret_until > now
-  return signsToo ? [secret, previous_secret] : [secret]
 }
 
 // 1 row: it is the store's secret now. 0 rows: there is one already, and it stays.

@@ -1,8 +1,9 @@
 import { limitsTaken, resourceLimit } from '../../../../domain/limits.ts'
 import type { Finding } from '../../../../store/checks.ts'
+import { findingOf } from '../../../shared/finding.ts'
 import type { Connection } from '../../connection.ts'
 import { listLimits } from '../permits.ts'
-import { checkOf, findingOf, type InvariantCheck, type Steps } from './probe.ts'
+import { checkOf, type InvariantCheck, type Steps } from './probe.ts'
 
 // All of these read as many rows as bodies execute right now, or as many as nodes live.
 

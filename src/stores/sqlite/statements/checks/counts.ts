@@ -1,6 +1,7 @@
+import { findingOf } from '../../../shared/finding.ts'
 import type { Connection, SqlRow } from '../../connection.ts'
 import { readTotals } from '../statistics.ts'
-import { checkOf, findingOf, type InvariantCheck, pagesOf, type Steps } from './probe.ts'
+import { checkOf, type InvariantCheck, pagesOf, type Steps } from './probe.ts'
 import { JOBS, RUNS, TAGS, type Walk } from './walks.ts'
 
 const COUNT_ENDED = `

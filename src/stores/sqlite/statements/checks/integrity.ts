@@ -1,9 +1,10 @@
 import type { Finding } from '../../../../store/checks.ts'
+import { findingOf } from '../../../shared/finding.ts'
 import { Connection, type SqlRow } from '../../connection.ts'
 import type { Driver } from '../../driver.ts'
 import { isOfLibrary } from '../../errors.ts'
 import { migrate } from '../../migrations/index.ts'
-import { findingOf, type InvariantCheck, type Steps } from './probe.ts'
+import { type InvariantCheck, type Steps } from './probe.ts'
 
 const SELECT_TABLES = `
 select name

@@ -1,4 +1,5 @@
-import { type Finding, type Remedy, ROWS_COUNTED_MAX, ROWS_LISTED_MAX } from '../../../../store/checks.ts'
+import { type Finding, ROWS_COUNTED_MAX } from '../../../../store/checks.ts'
+import { type Complaint, findingOf } from '../../../shared/finding.ts'
 import type { Connection, SqlRow, SqlValue } from '../../connection.ts'
 import type { Walk } from './walks.ts'
 
@@ -14,17 +15,12 @@ export interface InvariantCheck {
 }
 
 /** A question whose answers, one row each with its `id`, contradict an invariant. */
-export interface Probe {
+export interface Probe extends Complaint {
   /** Its values are the bounds of a page, from and to, and then the present if it `takesNow`. */
   readonly sql: string
   /** Absent: its table stays small, or one look at an index is enough. */
   readonly walk?: Walk
   readonly takesNow?: true
-  /** @default 'fault' */
-  readonly severity?: 'warning'
-  readonly message: string
-  readonly advice: string
-  readonly remedy?: Remedy
 }
 
 export function checkOf(invariant: string, title: string, probes: readonly Probe[]): InvariantCheck {
@@ -40,14 +36,6 @@ export function checkOf(invariant: string, title: string, probes: readonly Probe
       return findings
     },
   }
-}
-
-export function findingOf(
-  about: Pick<Probe, 'message' | 'advice' | 'severity' | 'remedy'>,
-  ids: readonly string[],
-): Finding {
-  const { message, advice, severity = 'fault', remedy = null } = about
-  return { severity, message, advice, rows: ids.slice(0, ROWS_LISTED_MAX), count: ids.length, remedy }
 }
 
 function* answersTo(probe: Probe, connection: Connection, now: number): Steps<string[]> {

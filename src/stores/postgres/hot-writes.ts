@@ -1,0 +1,255 @@
+import type { EventRow, Transition } from '../../store/events.ts'
+import { passFaultPoint } from '../../store/fault-points.ts'
+import type { EnqueueResult } from '../../store/jobs.ts'
+import type { ClaimRequest, FinishedRun } from '../../store/runs.ts'
+import type { Connection, SqlValue } from './connection.ts'
+import { isRefusedStatement } from './errors.ts'
+import { PROMOTE_DUE } from './statements/claim.ts'
+import {
+  type OpenClaim,
+  type OpenClaimRow,
+  openClaimText,
+  openClaimValues,
+  readOpenClaim,
+} from './statements/claim-open.ts'
+import {
+  type AcceptedRow,
+  ENQUEUE_PLAIN,
+  type PlainEnqueue,
+  plainEnqueueValues,
+  readAccepted,
+} from './statements/plain-enqueue.ts'
+import {
+  type EndedRow,
+  FINISH_PLAIN,
+  type PlainFinish,
+  plainFinishValues,
+  readEnded,
+} from './statements/plain-finish.ts'
+
+export interface HotWritesParts {
+  /** Does the work on a connection of its own, outside of any transaction. */
+  readonly onConnection: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
+  readonly committed: (row: EventRow) => void
+}
+
+/** One statement of a commit, and what its answer means. */
+interface Step {
+  readonly sql: string
+  readonly values: SqlValue[]
+  /** Answers those who asked. Returns the number of the transaction, and what it changed. */
+  readonly answer: (rows: readonly unknown[]) => { readonly xid: number | null; readonly transitions: Transition[] }
+  readonly fail: (error: unknown) => void
+  /** The same as several steps, if more than one asked. */
+  readonly split: () => readonly Step[]
+}
+
+interface Asked<Question, Answer> {
+  readonly question: Question
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+type AskedEnqueue = Asked<PlainEnqueue, EnqueueResult>
+type AskedClaim = Asked<ClaimRequest, OpenClaim>
+type AskedFinish = Asked<PlainFinish, ReadonlySet<FinishedRun>>
+
+/** Commits that are on their way at the same time: while they are, the next one gathers what comes. */
+const ON_THE_WAY_MAX = 2
+const JOBS_MAX = 2_000
+
+/**
+ * The common case of what happens most, each as one statement for many: accepting Jobs that nothing speaks against, and ending
+ * Runs that concern nobody else. What is asked for in one turn of the event loop, or while earlier commits are on their way,
+ * goes to the server together, as one transaction in one round trip.
+ */
+export class HotWrites {
+  readonly #parts: HotWritesParts
+  #enqueues: AskedEnqueue[] = []
+  #finishes: AskedFinish[] = []
+  #claims: AskedClaim[] = []
+  #onTheWay = 0
+  #isWoken = false
+
+  constructor(parts: HotWritesParts) {
+    this.#parts = parts
+  }
+
+  /** Accepts plain Jobs, whose lanes and policies are written already. */
+  enqueue(question: PlainEnqueue): Promise<EnqueueResult> {
+    return new Promise((resolve, reject) => {
+      this.#enqueues.push({ question, resolve, reject })
+      this.#wake()
+    })
+  }
+
+  /** Ends those of the given plain Runs that concern nobody else, and returns them. */
+  finish(question: PlainFinish): Promise<ReadonlySet<FinishedRun>> {
+    return new Promise((resolve, reject) => {
+      this.#finishes.push({ question, resolve, reject })
+      this.#wake()
+    })
+  }
+
+  /** Claims Jobs that neither a limit nor a ticket concerns: behind the ends that came in the same turn. */
+  claim(question: ClaimRequest): Promise<OpenClaim> {
+    return new Promise((resolve, reject) => {
+      this.#claims.push({ question, resolve, reject })
+      this.#wake()
+    })
+  }
+
+  #wake(): void {
+    if (this.#isWoken || this.#onTheWay >= ON_THE_WAY_MAX) return
+    this.#isWoken = true
+    setImmediate(() => {
+      this.#isWoken = false
+      void this.#flush()
+    })
+  }
+
+  async #flush(): Promise<void> {
+    const steps = this.#takeSteps()
+    if (steps.length === 0) return
+    this.#onTheWay++
+    await this.#commit(steps)
+    this.#onTheWay--
+    if (this.#enqueues.length + this.#finishes.length + this.#claims.length > 0) this.#wake()
+  }
+
+  #takeSteps(): Step[] {
+    const steps: Step[] = []
+    if (this.#finishes.length > 0) steps.push(this.#finishStep(this.#finishes.splice(0)))
+    if (this.#enqueues.length > 0) steps.push(this.#enqueueStep(this.#takeEnqueues()))
+    for (const asked of this.#claims.splice(0)) steps.push(promoteStep(asked.question.now), this.#claimStep(asked))
+    return steps
+  }
+
+  #takeEnqueues(): AskedEnqueue[] {
+    let jobs = 0
+    const fitting = this.#enqueues.findIndex(({ question }) => {
+      jobs += question.jobs.length
+      return jobs > JOBS_MAX
+    })
+    return this.#enqueues.splice(0, fitting === -1 ? this.#enqueues.length : Math.max(1, fitting))
+  }
+
+  /** All or nothing. What cannot be written is looked for by writing each alone: it fails without the others. */
+  async #commit(steps: readonly Step[]): Promise<void> {
+    let answers: (readonly unknown[])[]
+    try {
+      answers = await this.#parts.onConnection((connection) => send(connection, steps))
+    } catch (error) {
+      const parts = steps.flatMap((step) => step.split())
+      if (parts.length === 1 || !isRefusedStatement(error)) for (const step of steps) step.fail(error)
+      else for (const part of parts) await this.#commit([part])
+      return
+    }
+    passFaultPoint('store:after-commit')
+    const told = steps.map((step, index) => step.answer(answers[index] ?? []))
+    const transitions = told.flatMap((one) => one.transitions)
+    const xid = told.find((one) => one.xid !== null)?.xid ?? null
+    if (xid !== null && transitions.length > 0) this.#parts.committed({ seq: xid, transitions })
+  }
+
+  #enqueueStep(asked: readonly AskedEnqueue[]): Step {
+    const inOrder = [...asked].sort((a, b) => a.question.now - b.question.now)
+    const calls = inOrder.map(({ question }) => question)
+    return {
+      sql: ENQUEUE_PLAIN,
+      values: plainEnqueueValues(calls),
+      answer: (rows) => {
+        const accepted = rows as readonly AcceptedRow[]
+        const { results, transitions } = readAccepted(calls, accepted)
+        inOrder.forEach(({ resolve }, index) => resolve(results[index] as EnqueueResult))
+        return { xid: accepted[0]?.xid ?? null, transitions }
+      },
+      fail: (error) => {
+        for (const { reject } of asked) reject(error)
+      },
+      split: () => asked.map((one) => this.#enqueueStep([one])),
+    }
+  }
+
+  #claimStep(asked: AskedClaim): Step {
+    const { question } = asked
+    return {
+      sql: openClaimText(question.limit),
+      values: openClaimValues(question),
+      answer: (rows) => {
+        const claim = readOpenClaim(rows as readonly OpenClaimRow[])
+        asked.resolve(claim)
+        return { xid: (rows as readonly OpenClaimRow[])[0]?.xid ?? null, transitions: readStarted(claim, question.now) }
+      },
+      fail: asked.reject,
+      split: () => [this.#claimStep(asked)],
+    }
+  }
+
+  #finishStep(asked: readonly AskedFinish[]): Step {
+    const ends = asked.map(({ question }) => question)
+    return {
+      sql: FINISH_PLAIN,
+      values: plainFinishValues(ends),
+      answer: (rows) => {
+        const ended = rows as readonly EndedRow[]
+        const seqs = new Set(ended.map(({ seq }) => seq))
+        for (const { question, resolve } of asked) {
+          resolve(new Set(question.runs.filter(({ job }) => seqs.has(Number(job.claim.ref)))))
+        }
+        return { xid: ended[0]?.xid ?? null, transitions: readEnded(ends, ended) }
+      },
+      fail: (error) => {
+        for (const { reject } of asked) reject(error)
+      },
+      split: () => asked.map((one) => this.#finishStep([one])),
+    }
+  }
+}
+
+/** Delayed Jobs that have become due: the claim behind it sees them. */
+function promoteStep(now: number): Step {
+  return {
+    sql: PROMOTE_DUE,
+    values: [now],
+    answer: () => ({ xid: null, transitions: [] }),
+    fail: () => {},
+    split: () => [],
+  }
+}
+
+/** All of it is sent before the first answer is awaited, so it is one round trip where the client can do that. */
+async function send(connection: Connection, steps: readonly Step[]): Promise<(readonly unknown[])[]> {
+  passFaultPoint('store:before-commit')
+  const [first] = steps
+  if (steps.length === 1 && first !== undefined) return [await connection.all(first.sql, ...first.values)]
+  const settled = await Promise.allSettled<readonly unknown[] | undefined>([
+    connection.exec('begin') as Promise<undefined>,
+    ...steps.map((step) => connection.all(step.sql, ...step.values)),
+    connection.exec('commit') as Promise<undefined>,
+  ])
+  // After a statement that failed, the server takes the commit for a rollback.
+  const [, ...answers] = settled.map(valueOf)
+  return answers.slice(0, -1).map((rows) => rows ?? [])
+}
+
+function valueOf<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'rejected') throw settled.reason
+  return settled.value
+}
+
+/** What everybody is told of the Jobs that were claimed. */
+function readStarted({ rows }: OpenClaim, now: number): Transition[] {
+  return rows.map((row) => ({
+    kind: 'job.started',
+    jobId: row.job_id,
+    runId: row.run_id,
+    chainId: row.chain_id ?? row.job_id,
+    type: row.type,
+    status: 'RUNNING',
+    outcome: null,
+    reason: null,
+    attempt: row.attempt,
+    at: now,
+  }))
+}

@@ -1,0 +1,105 @@
+import type { AuditEntry, AuditFilter, AuditNote, AuditStore } from '../../store/audit.ts'
+import type { CheckedInvariant, CheckStore, Derived, StoreVitals } from '../../store/checks.ts'
+import type { Page } from '../../store/jobs.ts'
+import type { ApiKey, KeyFilter, KeyStore } from '../../store/keys.ts'
+import type { Standing, StandingStore } from '../../store/standing.ts'
+import type { Counts, HourOfNode, QueueCounts, StatisticsStore } from '../../store/statistics.ts'
+import { PostgresBase } from './postgres-base.ts'
+import * as keys from './statements/api-keys.ts'
+import * as audit from './statements/audit.ts'
+import { checkInvariants } from './statements/checks/check-invariants.ts'
+import { rebuild } from './statements/rebuild.ts'
+import { findStanding } from './statements/standing.ts'
+import * as statistics from './statements/statistics.ts'
+import { readVitals } from './statements/vitals.ts'
+
+type DoorStore = StatisticsStore & StandingStore & KeyStore & Omit<AuditStore<unknown>, 'audited'> & CheckStore
+
+/** What those need who look at the store from outside. Every method is one statement file; nothing is decided here. */
+export abstract class PostgresDoors extends PostgresBase implements DoorStore {
+  // Statistics
+
+  readTotals(): Promise<Counts> {
+    return this.read((connection) => statistics.readTotals(connection))
+  }
+
+  listHours(from: number, limit: number): Promise<readonly HourOfNode[]> {
+    return this.read((connection) => statistics.listHours(connection, from, limit))
+  }
+
+  foldHours(request: Parameters<StatisticsStore['foldHours']>[0]): Promise<void> {
+    return this.write((transaction) => statistics.foldHours(transaction, request))
+  }
+
+  countQueue(countMax: number, now: number): Promise<QueueCounts> {
+    return this.read((connection) => statistics.countQueue(connection, countMax, now))
+  }
+
+  // Why
+
+  findStanding(jobId: string, now: number): Promise<Standing | null> {
+    return this.read((connection) => findStanding(connection, jobId, now))
+  }
+
+  // Keys
+
+  createKey(key: ApiKey, hash: string): Promise<void> {
+    return this.write((transaction) => keys.createKey(transaction, key, hash))
+  }
+
+  findKeyByHash(hash: string): ReturnType<KeyStore['findKeyByHash']> {
+    return this.read((connection) => keys.findKeyByHash(connection, hash))
+  }
+
+  revokeKey(keyId: string, now: number): Promise<'revoked' | 'not-found'> {
+    return this.write((transaction) => keys.revokeKey(transaction, keyId, now))
+  }
+
+  findKey(keyId: string): Promise<ApiKey | null> {
+    return this.read((connection) => keys.findKey(connection, keyId))
+  }
+
+  hasKeys(): Promise<boolean> {
+    return this.read((connection) => keys.hasKeys(connection))
+  }
+
+  listKeys(filter: KeyFilter): Promise<Page<ApiKey>> {
+    return this.read((connection) => keys.listKeys(connection, filter))
+  }
+
+  // Audit
+
+  audited(note: AuditNote): this {
+    return this.viewWith(note, (transaction, work) => audit.withNote(transaction, note, work))
+  }
+
+  recordAudit(note: AuditNote): Promise<void> {
+    return this.write((transaction) => audit.insertNote(transaction.connection, note, note.made()))
+  }
+
+  listAudit(filter: AuditFilter): Promise<Page<AuditEntry>> {
+    return this.read((connection) => audit.listAudit(connection, filter))
+  }
+
+  pruneAudit(before: number, limit: number): Promise<number> {
+    return this.write((transaction) => audit.pruneAudit(transaction, before, limit))
+  }
+
+  countAudit(before: number): Promise<number> {
+    return this.read((connection) => audit.countAudit(connection, before))
+  }
+
+  // Doctor
+
+  checkInvariants(now: number): Promise<readonly CheckedInvariant[]> {
+    return this.read((connection) => checkInvariants(connection, now), 'thorough')
+  }
+
+  readVitals(now: number): Promise<StoreVitals> {
+    return this.read((connection) => readVitals(connection, now), 'thorough')
+  }
+
+  rebuild(what: Derived, now: number): Promise<number> {
+    return this.write((transaction) => rebuild(transaction, what, now))
+  }
+}

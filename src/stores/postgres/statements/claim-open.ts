@@ -1,0 +1,170 @@
+import { RUNNING_LIMIT, typeLimit } from '../../../domain/limits.ts'
+import type { ClaimRequest } from '../../../store/runs.ts'
+import type { SqlValue } from '../connection.ts'
+import { READY_LANES } from './claim-survey.ts'
+import { LIMITS_STAY } from './limits.ts'
+import { JOB_OF_STARTED, STARTED_COLUMNS, type StartedRow } from './start-jobs.ts'
+
+/** How many heads of each lane are merged: written into the text, because PostgreSQL plans badly for a number it learns late. */
+const MERGE_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const
+
+// Claims Jobs where neither a limit nor a ticket concerns any lane that has a ready one. 0 rows: the node has left. Else at
+// least one row; `is_limited`: it does concern one, and nothing was claimed. `expected` is how many rows of the queue were
+// chosen: those that were not claimed were lost to another.
+//
+// Of a single lane as many as fit are locked from its head on. Of several, a merge without locks decides how many of each.
+// Rows of the queue that somebody else has locked are passed over, never waited for. One that changed after this statement
+// began is locked in its new version, which the deletion by `ctid` does not see.
+const CLAIM_OPEN = (mergeSize: number) => `
+with recursive ${READY_LANES},
+node as materialized (
+  select node_seq
+  from pawl.nodes
+  where node_id = $1 and ended_at is null
+  for key share
+),
+lane as materialized (
+  select l.lane_id, l.type, l.resources, given.room
+  from ready_lane r
+  join pawl.lanes l on l.lane_id = r.lane_id
+  join unnest($4::text[], $5::integer[]) as given (type, room) on given.type = l.type
+  where given.room > 0
+),
+gate as materialized (
+  select node.node_seq, (select count(*) from lane) as lanes,
+    exists (select 1 from pawl.reservations where status = 'WAITING')
+    or exists (select 1 from lane where resources <> '[]')
+    or exists (select 1 from pawl.limits where name = '${RUNNING_LIMIT}')
+    or exists (select 1 from lane join pawl.limits i on i.name = '${typeLimit('')}' || lane.type)
+    or not ${LIMITS_STAY} as is_limited
+  from node
+),
+share as materialized (
+  select lane.lane_id, least(lane.room, $3::integer) as jobs
+  from gate
+  cross join lane
+  where not gate.is_limited and gate.lanes = 1
+  union all
+  select merged.lane_id, count(*)
+  from (
+    select placed.lane_id
+    from (
+      select head.*, lane.room, row_number() over (
+        partition by lane.type
+        order by head.priority desc, head.position, head.created_at, head.seq
+      ) as place
+      from gate
+      cross join lane
+      cross join lateral (
+        select q.lane_id, q.priority, q.position, q.created_at, q.seq
+        from pawl.queue q
+        where q.ready and q.lane_id = lane.lane_id
+        order by q.priority desc, q.position, q.created_at, q.seq
+        limit ${mergeSize}
+      ) head
+      where not gate.is_limited and gate.lanes > 1
+    ) placed
+    where placed.place <= placed.room
+    order by placed.priority desc, placed.position, placed.created_at, placed.seq
+    limit $3::integer
+  ) merged
+  group by merged.lane_id
+),
+locked as materialized (
+  select head.at
+  from share
+  cross join lateral (
+    select q.ctid as at
+    from pawl.queue q
+    where q.ready and q.lane_id = share.lane_id
+    order by q.priority desc, q.position, q.created_at, q.seq
+    limit share.jobs
+    for update skip locked
+  ) head
+),
+taken as (
+  delete from pawl.queue q
+  using locked
+  where q.ctid = locked.at
+  returning q.seq, q.lane_id, q.priority, q.position, q.created_at
+),
+started as materialized (
+  select taken.*, row_number() over (order by priority desc, position, created_at, seq) as place
+  from taken
+),
+executed as (
+  insert into pawl.runs (seq, run_id, node_seq, started_at)
+  select started.seq, ($6::text[])[started.place], gate.node_seq, $2
+  from started
+  cross join gate
+),
+occupied as (
+  insert into pawl.occupancies (seq, node_seq, lane_id, priority, position)
+  select started.seq, gate.node_seq, started.lane_id, started.priority, started.position
+  from started
+  cross join gate
+),
+grouped as (
+  update pawl.groups g
+  set started_at = $2
+  from started
+  join pawl.jobs j on j.seq = started.seq
+  where g.group_id = j.group_id and g.started_at is null
+),
+told as (
+  insert into pawl.events (seq, part, at, transitions)
+  select pg_current_xact_id()::text::bigint, 2, $2,
+    json_build_array(json_build_array('job.started', $2::bigint, null, null, json_agg(seq order by place)))::text
+  from started
+  having count(*) > 0
+)
+select gate.is_limited, pg_current_xact_id_if_assigned()::text::bigint as xid,
+  case gate.lanes when 1 then (select count(*) from locked) else (select sum(jobs) from share) end as expected,
+  s.seq, s.lane_id, (select lane.type from lane where lane.lane_id = s.lane_id) as type,
+  ($6::text[])[s.place] as run_id, s.priority, ${STARTED_COLUMNS}
+from gate
+left join started s on true
+left join ${JOB_OF_STARTED} on true
+order by s.place`
+
+const CLAIM_OPEN_TEXTS = MERGE_SIZES.map((size) => ({ size, text: CLAIM_OPEN(size) }))
+
+/** One Job that was claimed; or one row that says why there is none. */
+export type OpenClaimRow = {
+  readonly is_limited: boolean
+  readonly expected: number | null
+  readonly xid: number | null
+} & ((StartedRow & { readonly type: string }) | { readonly seq: null })
+
+/** The statement that claims up to as many Jobs. */
+export function openClaimText(limit: number): string {
+  return (CLAIM_OPEN_TEXTS.find(({ size }) => size >= limit) ?? CLAIM_OPEN_TEXTS.at(-1))?.text ?? ''
+}
+
+export function openClaimValues(request: ClaimRequest): SqlValue[] {
+  const types = [...request.types]
+  return [
+    request.nodeId,
+    request.now,
+    request.limit,
+    types.map(([type]) => type),
+    types.map(([, room]) => room),
+    Array.from({ length: request.limit }, () => request.newRunId()),
+  ]
+}
+
+/** What a claim without limits got. */
+export interface OpenClaim {
+  /** Limits or tickets are to be looked at first, and nothing was claimed. */
+  readonly isLimited: boolean
+  readonly rows: readonly (StartedRow & { readonly type: string })[]
+  /** How many of the Jobs that were chosen another took or changed at the same time. */
+  readonly lost: number
+}
+
+export function readOpenClaim(answered: readonly OpenClaimRow[]): OpenClaim {
+  const rows = answered.flatMap((row) => (row.seq === null ? [] : [row]))
+  const [first] = answered
+  if (first === undefined) return { isLimited: false, rows, lost: 0 }
+  return { isLimited: first.is_limited, rows, lost: first.is_limited ? 0 : (first.expected ?? 0) - rows.length }
+}

@@ -1,0 +1,142 @@
+import type { Transition } from '../../../store/events.ts'
+import type { FinishedRun } from '../../../store/runs.ts'
+import type { SqlValue } from '../connection.ts'
+import { LIMITS_STAY } from './limits.ts'
+
+/**
+ * A Run whose end concerns nobody but itself, as far as its node knows: it went well at the first attempt, and there is no
+ * group, schedule, key, parent or follow-up to see to. Whether somebody waits for it is seen when it is written.
+ */
+export function isPlainEnd({ job, by, outcome, retry, followUps, report, body }: FinishedRun): boolean {
+  return (
+    outcome.status === 'COMPLETED' &&
+    retry === null &&
+    body === 'ended' &&
+    by === job.claim.nodeId &&
+    job.attempt === 1 &&
+    job.groupId === null &&
+    job.scheduleId === null &&
+    job.businessKey === null &&
+    job.webhookUrl === null &&
+    !job.hasParents &&
+    followUps.length === 0 &&
+    report.logs.length === 0 &&
+    report.logsDropped === 0 &&
+    report.artifacts.length === 0 &&
+    report.progress === null
+  )
+}
+
+// One row per Run that was ended. Left alone are those whose chains somebody else has locked or waits for, those that have
+// ended before, and all of them when a webhook listens: they take the general way. Nothing here waits for a lock.
+export const FINISH_PLAIN = `
+with given as (
+  select *
+  from unnest(
+    $1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::integer[], $7::bigint[], $8::bigint[]
+  ) with ordinality as given (seq, run_id, finished_at, exit_code, result, node_seq, run_ms, wait_ms, place)
+),
+locked as materialized (
+  select j.seq
+  from given g
+  join pawl.jobs j on j.seq = g.seq
+  where not j.awaited
+    and not exists (select 1 from pawl.webhooks w where w.deleted_at is null and w.enabled)
+  for no key update of j skip locked
+),
+ended as (
+  update pawl.runs r
+  set status = 'COMPLETED', finished_at = g.finished_at, exit_code = g.exit_code, result = g.result
+  from given g
+  join locked l on l.seq = g.seq
+  where r.seq = g.seq and r.run_id = g.run_id and r.status is null
+  returning r.seq, g.place, g.finished_at, g.node_seq, g.run_ms, g.wait_ms
+),
+freed as (
+  delete from pawl.occupancies o
+  using ended e
+  where o.seq = e.seq and ${LIMITS_STAY}
+  returning o.seq, o.has_permits
+),
+released as (
+  update pawl.permits p
+  set job_seq = null
+  from freed f
+  where f.has_permits and p.job_seq = f.seq
+),
+counted as (
+  insert into pawl.statistics as s (hour_at, node_seq, executed, completed, run_ms, wait_ms)
+  select finished_at - finished_at % 3600000, node_seq, count(*), count(*), sum(run_ms), sum(wait_ms)
+  from ended
+  group by 1, 2
+  order by 1, 2
+  on conflict (hour_at, node_seq) do update
+  set executed = s.executed + excluded.executed,
+    completed = s.completed + excluded.completed,
+    run_ms = s.run_ms + excluded.run_ms,
+    wait_ms = s.wait_ms + excluded.wait_ms
+),
+told as (
+  insert into pawl.events (seq, part, at, transitions)
+  select pg_current_xact_id()::text::bigint, 0, max(g.at), json_agg(g.stored order by g.at)::text
+  from (
+    select finished_at as at,
+      json_build_array('job.finished', finished_at, 'COMPLETED', null, json_agg(seq order by place)) as stored
+    from ended
+    group by finished_at
+  ) g
+  having count(*) > 0
+)
+select seq, case when exists (select 1 from ended) then pg_current_xact_id_if_assigned()::text::bigint end as xid
+from ended
+order by finished_at, place`
+
+export interface EndedRow {
+  readonly seq: number
+  readonly xid: number
+}
+
+/** A call that wants plain Runs ended. */
+export interface PlainFinish {
+  readonly runs: readonly FinishedRun[]
+  /** Of the node that ended each. */
+  readonly nodeSeqs: readonly number[]
+}
+
+/** The values of `FINISH_PLAIN`. */
+export function plainFinishValues(ends: readonly PlainFinish[]): SqlValue[] {
+  const runs = ends.flatMap((end) => end.runs)
+  return [
+    runs.map(({ job }) => Number(job.claim.ref)),
+    runs.map(({ job }) => job.claim.runId),
+    runs.map(({ finishedAt }) => finishedAt),
+    runs.map(({ outcome }) => (outcome.status === 'COMPLETED' ? outcome.exitCode : null)),
+    runs.map(({ outcome }) => (outcome.status === 'COMPLETED' ? outcome.result : null)),
+    ends.flatMap(({ nodeSeqs }) => nodeSeqs),
+    // A clock that was set back must not make a counter fall.
+    runs.map(({ job, finishedAt }) => Math.max(0, finishedAt - job.startedAt)),
+    runs.map(({ job }) => Math.max(0, job.startedAt - job.runAt)),
+  ]
+}
+
+/** What everybody is told of the Runs that were ended, in the order of the rows. */
+export function readEnded(ends: readonly PlainFinish[], rows: readonly EndedRow[]): Transition[] {
+  const bySeq = new Map(ends.flatMap(({ runs }) => runs).map((run) => [Number(run.job.claim.ref), run]))
+  return rows.flatMap(({ seq }) => {
+    const run = bySeq.get(seq)
+    if (run === undefined) return []
+    const { job, finishedAt } = run
+    return {
+      kind: 'job.finished' as const,
+      jobId: job.claim.jobId,
+      runId: job.claim.runId,
+      chainId: job.chainId,
+      type: job.type,
+      status: 'FINISHED' as const,
+      outcome: 'COMPLETED' as const,
+      reason: null,
+      attempt: job.attempt,
+      at: finishedAt,
+    }
+  })
+}

@@ -1,0 +1,100 @@
+// A statement is planned once for each connection, and often when the store is still empty, or just drained and vacuumed: then
+// reading the whole table is the cheapest way. It must not stay so when a million Jobs have come.
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { postgres } from '../../src/stores/postgres/index.ts'
+import { USE_INDEXES } from '../../src/stores/postgres/pool.ts'
+import { PROMOTE_DUE } from '../../src/stores/postgres/statements/claim.ts'
+import { openClaimText } from '../../src/stores/postgres/statements/claim-open.ts'
+import { ENQUEUE_PLAIN } from '../../src/stores/postgres/statements/plain-enqueue.ts'
+import { FINISH_PLAIN } from '../../src/stores/postgres/statements/plain-finish.ts'
+import { newSchema, postgresUrl } from './schemas.ts'
+import { statementConstants } from './statement-constants.ts'
+
+/** Where what happens to every Job and every direct execution stands. */
+const HOT_FILES = new Set([
+  'claim.ts',
+  'claim-limited.ts',
+  'claim-survey.ts',
+  'direct-runs.ts',
+  'enqueue.ts',
+  'finish.ts',
+  'locks.ts',
+  'permits.ts',
+  'release.ts',
+  'reservations.ts',
+  'retry.ts',
+  'start-jobs.ts',
+  'tickets.ts',
+  'waiting-line.ts',
+])
+
+const HOT_STATEMENTS = { PROMOTE_DUE, CLAIM_OPEN: openClaimText(100), ENQUEUE_PLAIN, FINISH_PLAIN }
+
+const GROWING = 'queue|jobs|runs|reservations|permits|business_keys|idempotency_keys|dependencies'
+
+/** Ways that cost more with every row of the table. */
+const GROWS = new RegExp(`Seq Scan on (${GROWING})|Bitmap|Hash Join|Merge Join|Materialize`)
+
+let schema: string
+let statements: readonly { readonly name: string; readonly sql: string }[] = []
+
+beforeAll(async () => {
+  schema = newSchema()
+  await (await postgres(postgresUrl(), { schema }).open()).close()
+  const found = (await statementConstants()).filter(({ file }) => HOT_FILES.has(file))
+  const named = Object.entries(HOT_STATEMENTS).map(([name, sql]) => ({ name, sql }))
+  statements = [...named, ...found.map(({ name, file, sql }) => ({ name: `${name} in ${file}`, sql }))]
+}, 120_000)
+
+afterAll(async () => {
+  await onClient((client) => client.query(`drop schema "${schema}" cascade`))
+})
+
+async function onClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: postgresUrl() })
+  await client.connect()
+  try {
+    return await use(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** The statements that would read more with every row, planned as a connection of Pawl plans them. */
+function growing(settings: string): Promise<string[]> {
+  return onClient(async (client) => {
+    await client.query(`${settings}; set plan_cache_mode = force_generic_plan`)
+    const found: string[] = []
+    for (const { name, sql } of statements) {
+      const values = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
+      const given = values === 0 ? '' : `(${Array.from({ length: values }, () => 'null').join(', ')})`
+      await client.query('deallocate all')
+      await client.query(`prepare statement as ${sql.replaceAll('pawl.', `"${schema}".`)}`)
+      const { rows } = await client.query(`explain (costs off) execute statement${given}`)
+      const steps = (rows as { 'QUERY PLAN': string }[]).map((row) => row['QUERY PLAN'].trim())
+      found.push(...steps.filter((step) => GROWS.test(step)).map((step) => `${name}: ${step}`))
+    }
+    return found
+  })
+}
+
+describe('planned on tables that are', () => {
+  test('new, the hot statements go by indexes', async () => {
+    expect(await growing(USE_INDEXES)).toEqual([])
+  })
+
+  test('empty and vacuumed, the hot statements go by indexes', async () => {
+    await onClient(async (client) => {
+      const { rows } = await client.query('select tablename from pg_tables where schemaname = $1', [schema])
+      for (const { tablename } of rows) await client.query(`vacuum analyze "${schema}"."${tablename}"`)
+    })
+    expect(await growing(USE_INDEXES)).toEqual([])
+  })
+
+  test('empty, they would not without our settings: this check sees that', async () => {
+    const found = await growing('set jit = off')
+    expect(found.some((step) => step.startsWith('CLAIM_OPEN'))).toBe(true)
+    expect(found.length).toBeGreaterThan(20)
+  })
+})

@@ -1,0 +1,51 @@
+import { Pool } from 'pg'
+import { inject } from 'vitest'
+
+/** The database of this test run. Tests share it, each in a schema of its own. */
+export function postgresUrl(): string {
+  return inject('postgresUrl')
+}
+
+let made = 0
+const free: string[] = []
+let pool: Pool | null = null
+
+/** For what a test does behind the store's back. Lets the process end. */
+export function postgresPool(): Pool {
+  pool ??= new Pool({ connectionString: postgresUrl(), max: 4, allowExitOnIdle: true })
+  return pool
+}
+
+/** The name of a schema that does not exist yet. It goes with the server, or at the end of the run. */
+export function newSchema(): string {
+  return `${inject('postgresSchemas')}${process.pid.toString(36)}_${++made}`
+}
+
+/**
+ * The name of a schema that is empty or does not exist yet. To be given back when everybody who used it is gone: making one
+ * takes a hundred times as long as emptying it. A test that kills processes or changes tables takes `newSchema` instead.
+ */
+export function takeSchema(): string {
+  return free.pop() ?? newSchema()
+}
+
+const FIND_TABLES = `
+select tablename
+from pg_tables
+where schemaname = $1 and tablename <> 'migrations'`
+
+/** Migrations write no rows, so empty tables are as good as new; only numbers go on. */
+export async function giveBackSchema(schema: string): Promise<void> {
+  const client = await postgresPool().connect()
+  try {
+    const { rows } = await client.query<{ tablename: string }>(FIND_TABLES, [schema])
+    const deletes = rows.map(({ tablename }) => `delete from "${schema}"."${tablename}"`)
+    // Where somebody still holds a lock, the schema is not used again.
+    await client.query(['begin', "set local lock_timeout = '5s'", ...deletes, 'commit'].join(';'))
+    free.push(schema)
+  } catch {
+    await client.query('rollback')
+  } finally {
+    client.release()
+  }
+}
