@@ -20,7 +20,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   domain: { imports: [] },
   platform: { imports: [] },
   store: { imports: ['domain'] },
-  stores: { imports: ['domain', 'store', 'stores/common'] },
+  stores: { imports: ['domain', 'store', 'stores/shared'] },
   engine: { imports: ['domain', 'store', 'platform'] },
   operations: { imports: ['domain', 'store', 'engine', 'platform'] },
   library: { imports: ['operations', 'engine', 'store', 'domain', 'platform'] },

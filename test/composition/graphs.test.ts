@@ -1,6 +1,6 @@
 // Jobs that depend on each other, through the public API, with real handlers on a virtual clock.
 import { defineJob, NonRetryableError, openScheduler, type Scheduler } from 'pawl'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { newSharedStore, newStore, openTestScheduler } from '../stores/package-stores.ts'
 import { isSoundlyComposedStore } from './soundness.ts'
@@ -124,7 +124,7 @@ describe('a Job with `dependsOn`', () => {
     const parent = await scheduler.enqueue(echo, 'a')
     const child = await scheduler.enqueue(collect, null, { dependsOn: [parent.jobId] })
     await stage.runUntilIdle()
-    expect(released).toEqual([child.jobId])
+    await vi.waitFor(() => expect(released).toEqual([child.jobId]), { timeout: 10_000, interval: 5 })
   })
 })
 
@@ -141,7 +141,8 @@ describe('a graph', () => {
     })
     expect(Object.keys(graph)).toEqual(['bottom', 'left', 'right', 'top'])
     await stage.runUntilIdle()
-    expect(order).toEqual(['top', 'left', 'right', 'bottom'])
+    // The two in the middle start at the same time.
+    expect([order[0], order.slice(1, 3).sort(), order[3]]).toEqual(['top', ['left', 'right'], 'bottom'])
   })
 
   test('may depend on Jobs that exist, and names them by their ids', async () => {
@@ -206,7 +207,7 @@ describe('a graph', () => {
     expect(await line['9999']?.settled()).toMatchObject({ outcome: 'CANCELLED' })
     expect(await countByStatus(scheduler, 'CANCELLED')).toBe(9_999)
     await isSoundlyComposedStore(store)
-  }, 60_000)
+  }, 240_000)
 
   test('of 1,000 Jobs in a line runs to its end, each after the one before it', async () => {
     let last = -1

@@ -220,7 +220,7 @@ test('an outcome that the store cannot take is written when it can: the body run
   const call = stage.scheduler.runDirect(work, null)
   await stage.runUntilIdle()
   onFaultPoint((point) => {
-    if (point === 'store:before-commit') throw Object.assign(new Error('disk full'), { errcode: 13 })
+    if (point === 'store:before-commit') throw Object.assign(new Error('disk full'), { errcode: 13, code: '53100' })
   })
   gate.open()
   await stage.advance('30s')

@@ -1,7 +1,7 @@
 // A Run is the record of the one execution of a Job: what it was given, what it said, what came of it.
 import { resolve } from 'node:path'
 import { defineJob, type JobContext, type Progress } from 'pawl'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { newGate, newSharedStore, openTestScheduler } from './stage.ts'
 
@@ -234,6 +234,8 @@ describe('progress', () => {
     await stage.advance('1s')
     expect(await stored()).toEqual({ fraction: 0.7, message: 'nearly' })
 
+    // A store may hold back the newest events for a moment.
+    await vi.waitFor(() => expect(heard).toHaveLength(2), { timeout: 10_000, interval: 5 })
     stopListening()
     gates[1].open()
     await stage.advance('1s')

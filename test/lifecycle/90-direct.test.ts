@@ -406,6 +406,7 @@ describe('while every place is taken', () => {
     const { stage, work, gate, begun, scheduler } = await openBusyStage()
     const abort = new AbortController()
     const call = scheduler.runDirect(work, 'given up', { signal: abort.signal })
+    await stage.runUntilIdle()
     const next = scheduler.runDirect(work, 'next')
     await stage.runUntilIdle()
     abort.abort(new Error('enough'))

@@ -7,6 +7,7 @@ import { defineJob } from '../../src/library/define-job.ts'
 import type { OperationContext } from '../../src/operations/context.ts'
 import { type EditOptions, editJob } from '../../src/operations/edit-job.ts'
 import { getJob } from '../../src/operations/read-history.ts'
+import { position } from '../stores/source-stores.ts'
 import { openStage, refusalOf } from './stage.ts'
 
 const story = defineJob({
@@ -26,6 +27,7 @@ describe('an edit', () => {
     expect(edited).toEqual({
       ...before,
       priority: 7,
+      position: position(100),
       params: { genre: 'gothic', length: 1200 },
       runAt: stage.clock.now(),
       hold: null,

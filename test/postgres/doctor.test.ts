@@ -32,7 +32,7 @@ beforeAll(async () => {
   })
   client = new Client({ connectionString: postgresUrl() })
   await client.connect()
-  connection = new Connection(client, { schema, prepares: false, patienceMs: null }, new TextCache())
+  connection = new Connection(client, { schema, prepares: false, pipelines: true, patienceMs: null }, new TextCache())
 }, 60_000)
 
 afterAll(async () => {

@@ -86,6 +86,7 @@ describe('of a Job that has ended it is told', () => {
     })
 
     const { jobId } = await stage.scheduler.retry(retry.jobId)
+    await stage.worker.runUntilIdle()
     expect(await stage.reason(retry, 'retry_follows')).toMatchObject({
       message: expect.stringMatching(/^Somebody had it tried again: attempt 3 is job /),
       jobId,

@@ -31,6 +31,8 @@ export interface Dialect {
   readonly schema: string
   /** False behind a pooler that hands a connection to somebody else after each transaction. */
   readonly prepares: boolean
+  /** Whether the next statement may be sent before the last one is answered. */
+  readonly pipelines: boolean
   /** How long the answer to a statement is awaited. Null: as long as it takes. */
   readonly patienceMs: number | null
 }
@@ -95,7 +97,7 @@ export class Connection {
     const { prepares, patienceMs } = this.#dialect
     return this.#client.query({
       text,
-      values: values as unknown[],
+      values: values.map(storable),
       types: TYPES,
       returns,
       ...(prepares && { name }),
@@ -117,6 +119,12 @@ export class TextCache {
     }
     return known
   }
+}
+
+/** PostgreSQL has no texts with U+0000. Nothing that is stored has one, so nothing is found by it either. */
+function storable(value: SqlValue): unknown {
+  if (typeof value === 'string') return value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value
+  return Array.isArray(value) ? value.map(storable) : value
 }
 
 const asText = (text: string): unknown => text

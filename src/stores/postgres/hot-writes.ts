@@ -31,6 +31,8 @@ export interface HotWritesParts {
   /** Does the work on a connection of its own, outside of any transaction. */
   readonly onConnection: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
   readonly committed: (row: EventRow) => void
+  /** Whether the next statement may be sent before the last one is answered. */
+  readonly pipelines: boolean
 }
 
 /** One statement of a commit, and what its answer means. */
@@ -138,7 +140,9 @@ export class HotWrites {
   async #commit(steps: readonly Step[]): Promise<void> {
     let answers: (readonly unknown[])[]
     try {
-      answers = await this.#parts.onConnection((connection) => send(connection, steps))
+      answers = await this.#parts.onConnection((connection) =>
+        this.#parts.pipelines ? send(connection, steps) : sendOneByOne(connection, steps),
+      )
     } catch (error) {
       const parts = steps.flatMap((step) => step.split())
       if (parts.length === 1 || !isRefusedStatement(error)) for (const step of steps) step.fail(error)
@@ -231,6 +235,21 @@ async function send(connection: Connection, steps: readonly Step[]): Promise<(re
   // After a statement that failed, the server takes the commit for a rollback.
   const [, ...answers] = settled.map(valueOf)
   return answers.slice(0, -1).map((rows) => rows ?? [])
+}
+
+/** The same for clients that cannot. */
+async function sendOneByOne(connection: Connection, steps: readonly Step[]): Promise<(readonly unknown[])[]> {
+  passFaultPoint('store:before-commit')
+  const answers: (readonly unknown[])[] = []
+  if (steps.length > 1) await connection.exec('begin')
+  try {
+    for (const step of steps) answers.push(await connection.all(step.sql, ...step.values))
+  } catch (error) {
+    if (steps.length > 1) await connection.exec('rollback').catch(() => {})
+    throw error
+  }
+  if (steps.length > 1) await connection.exec('commit')
+  return answers
 }
 
 function valueOf<T>(settled: PromiseSettledResult<T>): T {

@@ -120,7 +120,13 @@ function dialectOf({ urlOrPool, schema, options }: Place): Dialect {
   // A plan that was made on an empty table stays. On connections of our own the server is told to use indexes (see
   // `preferIndexes`); those of a pool that others use too are not changed, and each statement is planned when it runs.
   const prepares = typeof urlOrPool === 'string' && options.pooler !== true
-  return { schema: `"${schema}"`, prepares, patienceMs: PATIENCE_MS }
+  const pipelines = typeof urlOrPool === 'string' || isPipelined(urlOrPool)
+  return { schema: `"${schema}"`, prepares, pipelines, patienceMs: PATIENCE_MS }
+}
+
+/** Whether its clients were told to send statements without waiting. */
+function isPipelined(pool: PgPool): boolean {
+  return (pool.options as { readonly pipeline?: unknown } | undefined)?.pipeline === true
 }
 
 async function openPool({ urlOrPool, options }: Place): Promise<PgPool> {

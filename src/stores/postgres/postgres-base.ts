@@ -10,7 +10,7 @@ import type { DatabaseClock } from './database-clock.ts'
 import { isConflict, isDuplicate, translateError } from './errors.ts'
 import { HotWrites } from './hot-writes.ts'
 import { onClient, type PgPool, type PoolClient, placesIn } from './pool.ts'
-import { insertEventRow } from './statements/events.ts'
+import { insertEventRow, lastEventSeq } from './statements/events.ts'
 import { internAll } from './statements/interned.ts'
 import { writeTallies } from './statements/tallies.ts'
 import { Interned, Transaction } from './transaction.ts'
@@ -35,6 +35,9 @@ export interface PostgresStoreParts {
 /** What makes a Job, as far as it decides its lane and its policy. */
 export type Plan = Pick<NewJob, 'type' | 'policy'>
 
+const LOOK_EVERY_MS = 1_000
+const ENDS_PATIENCE_MS = 1_000
+
 /** How often a transaction that met a deadlock or a key that another one just wrote is begun anew. */
 const TRIES_MAX = 10
 
@@ -47,6 +50,8 @@ export abstract class PostgresBase {
   readonly callerTransactions = 'asynchronous'
   protected readonly interned = new Interned()
   protected readonly hot: HotWrites
+  /** Ends on their way to the server, for which claims wait. */
+  protected readonly ends = new Set<Promise<unknown>>()
   /** What was so the last time, and mostly is again. Nothing is decided by it. */
   protected readonly habits = { claimsAreLimited: false }
   /** Left in the transaction of each write. Null but in a view. */
@@ -59,6 +64,10 @@ export abstract class PostgresBase {
   /** What is under way: the pool is closed only when it is over. */
   readonly #underWay = new Set<Promise<unknown>>()
   #ground: object | null = null
+  #floor: NodeJS.Timeout | null = null
+  #isLooking = false
+  /** The newest event at the last look. */
+  #lastEventSeq: number | null = null
   #closed = false
 
   constructor(parts: PostgresStoreParts) {
@@ -69,6 +78,7 @@ export abstract class PostgresBase {
     this.logDirectory = parts.logDirectory
     this.now = parts.clock.now
     this.hot = new HotWrites({
+      pipelines: parts.dialect.pipelines,
       onConnection: (work) => this.#withClient((client) => work(this.connectionOn(client))),
       committed: (row) => {
         this.#parts.wakeUps.send()
@@ -118,7 +128,7 @@ export abstract class PostgresBase {
   async #transact<T>(client: PoolClient, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const connection = this.connectionOn(client)
     const transaction = new Transaction(connection, this.interned)
-    begin(connection, 'begin')
+    await this.#begin(connection, 'begin')
     let row: EventRow | null
     let result: T
     try {
@@ -147,6 +157,13 @@ export abstract class PostgresBase {
     }
   }
 
+  async #begin(connection: Connection, sql: string): Promise<void> {
+    const begun = connection.exec(sql)
+    // If it fails, so does the first statement behind it, and for the same reason.
+    if (this.#parts.dialect.pipelines) begun.catch(() => {})
+    else await begun
+  }
+
   async #withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     await this.#turns.take()
     try {
@@ -169,6 +186,31 @@ export abstract class PostgresBase {
     } catch (error) {
       throw this.#translated(error)
     }
+  }
+
+  /** An end that may let something start: a retry, or what waits for its permits. */
+  protected endingBefore<T>(matters: boolean, work: Promise<T>): Promise<T> {
+    if (!matters) return work
+    this.ends.add(work)
+    const forget = () => this.ends.delete(work)
+    work.then(forget, forget)
+    return work
+  }
+
+  /**
+   * A claim that is asked for after an end finds what it left: a retry in its predecessor's place, and free permits. But one
+   * end that hangs, because a caller keeps a row locked, does not keep a node from working.
+   */
+  protected async behindEnds<T>(claim: () => Promise<T>): Promise<T> {
+    if (this.ends.size > 0) {
+      let timer: NodeJS.Timeout | undefined
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, ENDS_PATIENCE_MS)
+      })
+      await Promise.race([Promise.allSettled(this.ends), late])
+      clearTimeout(timer)
+    }
+    return claim()
   }
 
   async #intern(plans: readonly Plan[]): Promise<void> {
@@ -245,7 +287,7 @@ export abstract class PostgresBase {
     try {
       return await this.#withClient(async (client) => {
         const connection = this.connectionOn(client, pace)
-        begin(connection, 'begin isolation level repeatable read read only')
+        await this.#begin(connection, 'begin isolation level repeatable read read only')
         try {
           return await work(connection)
         } finally {
@@ -261,9 +303,37 @@ export abstract class PostgresBase {
     this.#refuseClosed()
     this.#listeners.add(listener)
     this.#parts.wakeUps.listen()
+    if (this.#floor === null) {
+      this.#floor = setInterval(() => void this.#lookForEvents(), LOOK_EVERY_MS).unref()
+      void this.#lookForEvents()
+    }
     return () => {
       this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#stopLooking()
     }
+  }
+
+  /**
+   * A wake-up may get lost, or come while an older transaction still hides what it tells of (see `readEvents`): so often it is
+   * looked whether there is something new.
+   */
+  async #lookForEvents(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    try {
+      const seq = await this.read((connection) => lastEventSeq(connection))
+      if (this.#lastEventSeq !== null && seq > this.#lastEventSeq) this.#signal({ kind: 'changed-elsewhere' })
+      this.#lastEventSeq = seq
+    } catch {
+      // The server is away. Whoever needs it is told.
+    }
+    this.#isLooking = false
+  }
+
+  #stopLooking(): void {
+    if (this.#floor !== null) clearInterval(this.#floor)
+    this.#floor = null
+    this.#lastEventSeq = null
   }
 
   backup(_path: string): Promise<void> {
@@ -279,6 +349,7 @@ export abstract class PostgresBase {
     if (this.#closed) return
     this.#closed = true
     this.#listeners.clear()
+    this.#stopLooking()
     this.#parts.clock.stop()
     await Promise.allSettled(this.#underWay)
     await this.#parts.wakeUps.close()
@@ -299,9 +370,4 @@ export abstract class PostgresBase {
   #refuseClosed(): void {
     if (this.#closed) throw new PawlError('closed', `The store ${this.description} is closed. Open a new one.`)
   }
-}
-
-/** Its answer is not waited for: if it fails, so does the first statement behind it, and for the same reason. */
-function begin(connection: Connection, sql: string): void {
-  connection.exec(sql).catch(() => {})
 }

@@ -110,8 +110,10 @@ export class PostgresStore extends PostgresTriggers implements Store {
 
   claimJobs(request: runs.ClaimRequest): Promise<runs.Claimed> {
     if (request.limit === 0 || request.types.size === 0) return Promise.resolve({ tickets: [], jobs: [] })
-    // Mostly it is as it was at the last claim. That saves a round trip, and decides nothing.
-    return this.habits.claimsAreLimited ? this.claimLimited(request) : this.writeHot([], () => this.claimOpen(request))
+    return this.behindEnds(() =>
+      // Mostly it is as it was at the last claim. That saves a round trip, and decides nothing.
+      this.habits.claimsAreLimited ? this.claimLimited(request) : this.writeHot([], () => this.claimOpen(request)),
+    )
   }
 
   /** Where neither a limit nor a ticket is to be looked at: all in one statement. What others took meanwhile is replaced. */
@@ -149,7 +151,16 @@ export class PostgresStore extends PostgresTriggers implements Store {
     })
   }
 
-  async finishRuns(list: readonly runs.FinishedRun[], newId: () => string): Promise<readonly runs.FinishResult[]> {
+  finishRuns(list: readonly runs.FinishedRun[], newId: () => string): Promise<readonly runs.FinishResult[]> {
+    // Plain ends let nothing start that could not start before, but under limits.
+    const matters = this.habits.claimsAreLimited || !list.every(isPlainEnd)
+    return this.endingBefore(matters, this.finishAll(list, newId))
+  }
+
+  protected async finishAll(
+    list: readonly runs.FinishedRun[],
+    newId: () => string,
+  ): Promise<readonly runs.FinishResult[]> {
     const ended = await this.finishPlain(list.filter(isPlainEnd))
     const rest = list.filter((run) => !ended.has(run))
     const plans = rest.flatMap(({ followUps }) => followUps)
@@ -168,7 +179,10 @@ export class PostgresStore extends PostgresTriggers implements Store {
   }
 
   releaseOccupancies(claims: readonly runs.Claim[], now: number): Promise<void> {
-    return this.write((transaction) => releaseOccupancies(transaction, claims, now))
+    return this.endingBefore(
+      true,
+      this.write((transaction) => releaseOccupancies(transaction, claims, now)),
+    )
   }
 
   recordReports(

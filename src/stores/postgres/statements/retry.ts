@@ -13,15 +13,26 @@ import { noteQueued } from './note-queued.ts'
 
 // One row per retry. Everything that the order does not name is copied from the predecessor, also its place in the queue.
 const INSERT_RETRIES = `
-with given as materialized (
-  select nextval('pawl.job_seq') as number, g.*
+with given as (
+  select *
   from unnest(
     $1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::integer[], $6::integer[], $7::integer[], $8::boolean[],
     $9::integer[], $10::integer[], $11::boolean[]
-  ) as g (
+  ) with ordinality as given (
     predecessor, job_id, run_at, now, error_retries, crash_retries, shutdown_retries, awaits_predecessor, last_at,
-    unmet_parents, stays_in_group
+    unmet_parents, stays_in_group, place
   )
+),
+numbered as materialized (
+  select nextval('pawl.job_seq') as number, g.*
+  from given g
+  order by g.place
+),
+planned as materialized (
+  select n.*, p.lane_id, p.tags, coalesce(n.last_at, p.priority) as priority,
+    case when n.last_at is null then p.position else 100 * n.number end as position
+  from numbered n
+  join pawl.jobs p on p.seq = n.predecessor
 ),
 made as (
   insert into pawl.jobs (
@@ -29,29 +40,27 @@ made as (
     error_retries, crash_retries, shutdown_retries, name, tags, created_by, business_key, params, template_id, schedule_id,
     slot_at, group_id, parents, webhook_url
   )
-  select g.number, g.job_id, p.lane_id, p.policy_id, coalesce(g.last_at, p.priority),
-    case when g.last_at is null then p.position else 100 * g.number end, g.run_at, g.now, p.attempt + 1,
-    coalesce(p.chain_id, p.job_id), p.job_id, g.error_retries, g.crash_retries, g.shutdown_retries, p.name, p.tags,
+  select r.number, r.job_id, p.lane_id, p.policy_id, r.priority, r.position, r.run_at, r.now, p.attempt + 1,
+    coalesce(p.chain_id, p.job_id), p.job_id, r.error_retries, r.crash_retries, r.shutdown_retries, p.name, p.tags,
     p.created_by, p.business_key, p.params, p.template_id, p.schedule_id, p.slot_at,
-    case when g.stays_in_group then p.group_id end, p.parents, p.webhook_url
-  from given g
-  join pawl.jobs p on p.seq = g.predecessor
-  returning seq, job_id, chain_id, lane_id, attempt, priority, position, run_at, created_at, tags
+    case when r.stays_in_group then p.group_id end, p.parents, p.webhook_url
+  from planned r
+  join pawl.jobs p on p.seq = r.predecessor
+  returning seq, job_id, chain_id, lane_id, attempt, created_at
 ),
 queued as (
   insert into pawl.queue (
     seq, lane_id, ready, awaits_predecessor, unmet_parents, priority, position, run_at, created_at
   )
-  select m.seq, m.lane_id, m.run_at <= m.created_at and not g.awaits_predecessor and g.unmet_parents = 0,
-    g.awaits_predecessor, g.unmet_parents, m.priority, m.position, m.run_at, m.created_at
-  from made m
-  join given g on g.number = m.seq
+  select number, lane_id, run_at <= now and not awaits_predecessor and unmet_parents = 0, awaits_predecessor,
+    unmet_parents, priority, position, run_at, now
+  from planned
 ),
 tagged as (
   insert into pawl.job_tags (tag, seq)
-  select distinct tag, m.seq
-  from made m, json_array_elements_text(m.tags::json) tag
-  where m.tags is not null
+  select distinct tag, r.number
+  from planned r, json_array_elements_text(r.tags::json) tag
+  where r.tags is not null
 )
 select m.seq, m.job_id, m.chain_id, l.type, m.attempt, m.created_at
 from made m
