@@ -22,7 +22,7 @@ test('a long line before a taken limit holds up neither another direct execution
   gate.open()
   await Promise.all(line)
   await stage.close()
-})
+}, 120_000)
 
 /** Callers of a type, and how often the store is asked about them while they wait. */
 async function openCountedStage() {

@@ -10,14 +10,16 @@ const folder = process.argv[2]
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {})
 
 process.stdin.resume()
-process.stdin.once('close', async () => {
+process.stdin.once('close', () => void cleanUp())
+
+async function cleanUp() {
   for (let tries = 0; serverPid() !== null && tries < 500; tries++) {
     kill(serverPid(), tries < 200 ? 'SIGQUIT' : 'SIGKILL')
     await wait(20)
   }
   rmSync(folder, { recursive: true, force: true, maxRetries: 20 })
   process.exit()
-})
+}
 
 /** Null: it does not run. */
 function serverPid() {

@@ -3,8 +3,6 @@ import { passFaultPoint } from '../../store/fault-points.ts'
 
 export type SqlValue = string | number | boolean | null | readonly (string | number | boolean | null)[]
 
-export type SqlRow = Record<string, string | number | boolean | null>
-
 /** The part of a client or pool of `pg` that Pawl uses. */
 export interface Queryable {
   query(config: QueryConfig): Promise<QueryAnswer>

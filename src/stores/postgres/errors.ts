@@ -49,7 +49,7 @@ const NETWORK = new Set([
 const AWAY = /^(08|57P|58|25P03|53[02-9])/
 
 /** The server is not there, is restarting, or the way to it broke: later the same call may succeed. */
-export function isUnavailable(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   if (code !== null && (AWAY.test(code) || NETWORK.has(code))) return true
   return (

@@ -18,7 +18,6 @@ export interface Lane {
  */
 export class Interned {
   readonly lanesByKey = new Map<string, Lane>()
-  readonly lanesById = new Map<number, Lane>()
   readonly policyIds = new Map<string, number>()
   readonly policiesById = new Map<number, JobPolicy>()
   readonly policyTexts = new WeakMap<JobPolicy, string>()

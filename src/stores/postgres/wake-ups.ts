@@ -71,7 +71,10 @@ export class WakeUps {
     try {
       const client = await this.#parts.openClient?.()
       if (client === undefined) return
-      if (this.#closed) return void (await client.end())
+      if (this.#closed) {
+        await client.end()
+        return
+      }
       this.#client = client
       client.on('notification', ({ payload }) => {
         if (payload !== this.#parts.sender) this.#hear()

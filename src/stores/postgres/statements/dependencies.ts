@@ -1,10 +1,10 @@
 import { type ChainOutcome, chainOutcome } from '../../../domain/chain.ts'
 import { decideDependency, type OnParentFailure } from '../../../domain/dependency.ts'
 import type { Connection } from '../connection.ts'
-import { FROM_JOBS, IN_QUEUE, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
+import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow, findLastOfChain } from './history.ts'
-import { noteQueued } from './note-queued.ts'
+import { lockChains } from './locks.ts'
 import { findParents, type ParentRow } from './parents.ts'
 
 /** A parent as a new Job finds it. */
@@ -36,13 +36,6 @@ where seq = any($1::bigint[])
 order by seq
 for share`
 
-const LOCK_CHAINS = `
-select seq
-from pawl.jobs
-where seq = any($1::bigint[])
-order by seq
-for no key update`
-
 // Whoever ends one of them sees that he must look for those who wait.
 const MARK_AWAITED = 'update pawl.jobs set awaited = true where seq = any($1::bigint[]) and not awaited'
 
@@ -71,7 +64,7 @@ export async function reserveParents(
   const chainSeqs = [...new Set(named.map(({ chain_seq }) => chain_seq))]
   if (named.every(({ awaited }) => awaited)) await connection.all(SHARE_CHAINS, chainSeqs)
   else {
-    await connection.all(LOCK_CHAINS, chainSeqs)
+    await lockChains(connection, chainSeqs)
     await connection.run(MARK_AWAITED, chainSeqs)
   }
   type Standing = { chain_seq: number; chain_id: string; outcome: ChainOutcome | null }
@@ -138,54 +131,6 @@ export async function insertDependencies(
     edges.map(({ onFailure }) => onFailure),
     edges.map((edge) => (isMet(edge) ? 1 : 0)),
   )
-}
-
-// Edges of one child to one parent: more than one when it named several Jobs of the same chain.
-const MEET = 'update pawl.dependencies set met = 1 where child_seq = $1 and parent_seq = $2 and met = 0'
-
-const RELEASE = `
-update pawl.queue
-set unmet_parents = unmet_parents - $1::integer,
-  ready = (unmet_parents = $1::integer and not awaits_predecessor and run_at <= $2::bigint)
-where priority = $3 and position = $4 and created_at = $5 and seq = $6`
-
-/** A parent has settled as the child needs it. The last one releases the child. The child's chain is locked. */
-export async function meetParent(
-  transaction: Transaction,
-  child: JobRow,
-  childSeq: number,
-  parentSeq: number,
-  now: number,
-): Promise<void> {
-  const { connection } = transaction
-  const met = await connection.run(MEET, childSeq, parentSeq)
-  if (met === 0) return
-  await connection.run(RELEASE, met, now, child.priority, child.position, child.created_at, child.seq)
-  if (child.unmet_parents === met) noteQueued(transaction, 'job.released', child, now)
-}
-
-const SELECT_QUEUED_FIRST = `
-select ${JOB_COLUMNS}
-from pawl.jobs j
-join pawl.lanes l on l.lane_id = j.lane_id
-join pawl.policies p on p.policy_id = j.policy_id
-join pawl.queue q on ${IN_QUEUE}
-left join pawl.runs r on r.seq = j.seq
-where j.seq = $1`
-
-const SELECT_QUEUED_RETRY = `
-select ${JOB_COLUMNS}
-from pawl.jobs j
-join pawl.lanes l on l.lane_id = j.lane_id
-join pawl.policies p on p.policy_id = j.policy_id
-join pawl.queue q on ${IN_QUEUE}
-left join pawl.runs r on r.seq = j.seq
-where j.chain_id = (select job_id from pawl.jobs where seq = $1)`
-
-/** The QUEUED Job of the chain with this number, if it has one. */
-export async function findQueuedOfChain(connection: Connection, chainSeq: number): Promise<JobRow | undefined> {
-  const first = await connection.get<JobRow>(SELECT_QUEUED_FIRST, chainSeq)
-  return first ?? connection.get<JobRow>(SELECT_QUEUED_RETRY, chainSeq)
 }
 
 const SET_MET = 'update pawl.dependencies set met = $1 where child_seq = $2 and parent_id = $3'

@@ -55,7 +55,6 @@ async function writeLane(
   assert(found !== undefined, `lane ${type} ${text} was just written`)
   const lane = { laneId: found.lane_id, type, resources }
   interned.lanesByKey.set(laneKey(type, resources), lane)
-  interned.lanesById.set(lane.laneId, lane)
 }
 
 const INSERT_POLICY = `
@@ -108,18 +107,6 @@ export function findInterned(
   const lane = interned.lanesByKey.get(laneKey(type, policy.resources))
   const policyId = interned.policyIds.get(textOf(interned, policy))
   return lane === undefined || policyId === undefined ? null : { laneId: lane.laneId, policyId }
-}
-
-const SELECT_LANE_BY_ID = 'select type, resources from pawl.lanes where lane_id = $1'
-
-export async function laneById(connection: Connection, interned: Interned, laneId: number): Promise<Lane> {
-  let lane = interned.lanesById.get(laneId)
-  if (lane === undefined) {
-    const row = await connection.get<{ type: string; resources: string }>(SELECT_LANE_BY_ID, laneId)
-    lane = { laneId, type: row?.type ?? '', resources: JSON.parse(row?.resources ?? '[]') as string[] }
-    if (row !== undefined) interned.lanesById.set(laneId, lane)
-  }
-  return lane
 }
 
 const SELECT_POLICY_BY_ID = 'select body from pawl.policies where policy_id = $1'

@@ -27,7 +27,7 @@ where priority = $1 and position = $2 and created_at = $3 and seq = $4
 for update`
 
 /** Keeps a QUEUED Job from starting. Waits for a claim that is under way. False: it is not QUEUED any more. */
-export async function lockQueued(connection: Connection, row: JobRow): Promise<boolean> {
+async function lockQueued(connection: Connection, row: JobRow): Promise<boolean> {
   const { priority, position, created_at, seq } = row
   return (await connection.get(LOCK_QUEUED, priority, position, created_at, seq)) !== undefined
 }

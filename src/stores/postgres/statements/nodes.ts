@@ -12,7 +12,7 @@ export async function nodeSeqOf(connection: Connection, nodeId: string): Promise
 }
 
 // The row is locked against `removeNode`: a node that is declared dead meanwhile gets no new body.
-const LOCK_LIVE_NODE = 'select node_seq from pawl.nodes where node_id = $1 and ended_at is null for share'
+const LOCK_LIVE_NODE = 'select node_seq from pawl.nodes where node_id = $1 and ended_at is null for key share'
 
 /** Null for a node that has left, or was declared dead: it may not claim any more. Until the transaction ends it stays so. */
 export async function findLiveNodeSeq(connection: Connection, nodeId: string): Promise<number | null> {

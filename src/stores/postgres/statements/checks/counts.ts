@@ -39,7 +39,7 @@ export const statistics: InvariantCheck = {
 }
 
 /** The tags of a Job `j`, none if they cannot be read. */
-export const TAGS_OF_JOB = `
+const TAGS_OF_JOB = `
   json_array_elements_text(
     case when pawl.is_json(j.tags) then case json_typeof(j.tags::json) when 'array' then j.tags::json end end
   )`
