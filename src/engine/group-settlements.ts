@@ -24,6 +24,7 @@ export class GroupSettlements {
   readonly #waiters = new Map<string, Waiter[]>()
   /** At all waiting groups. */
   readonly #allLook: SoonestTimer
+  #closedBy: { readonly error: unknown } | null = null
 
   constructor(store: Pick<GroupStore, 'findGroup' | 'findSettledGroups'>, clock: Clock) {
     this.#store = store
@@ -34,6 +35,7 @@ export class GroupSettlements {
   async wait(groupId: string): Promise<Group | null> {
     const group = await this.#store.findGroup(groupId)
     if (group === null || group.finishedAt !== null) return group
+    if (this.#closedBy !== null) throw this.#closedBy.error
     return new Promise((resolve, reject) => {
       const waiters = this.#waiters.get(groupId) ?? []
       waiters.push({ resolve, reject })
@@ -54,6 +56,7 @@ export class GroupSettlements {
 
   /** Nobody will look any more. */
   close(error: unknown): void {
+    this.#closedBy = { error }
     this.#allLook.cancel()
     for (const waiters of this.#waiters.values()) for (const { reject } of waiters) reject(error)
     this.#waiters.clear()

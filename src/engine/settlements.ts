@@ -28,6 +28,7 @@ export class Settlements {
   /** At all waiting chains. */
   readonly #allLook: SoonestTimer
   #goneLookedAt = 0
+  #closedBy: { readonly error: unknown } | null = null
 
   constructor(store: Pick<JobStore, 'findChainEnds' | 'findJob'>, clock: Clock) {
     this.#store = store
@@ -39,6 +40,7 @@ export class Settlements {
     const [end] = await this.#store.findChainEnds([chainId])
     if (end !== undefined) return end
     await this.#refuseGone(chainId)
+    if (this.#closedBy !== null) throw this.#closedBy.error
     return new Promise((resolve, reject) => {
       const waiters = this.#waiters.get(chainId)
       if (waiters === undefined) this.#waiters.set(chainId, [{ resolve, reject }])
@@ -69,6 +71,7 @@ export class Settlements {
 
   /** Nobody will look any more. */
   close(error: unknown): void {
+    this.#closedBy = { error }
     this.#allLook.cancel()
     for (const waiters of this.#waiters.values()) for (const { reject } of waiters) reject(error)
     this.#waiters.clear()

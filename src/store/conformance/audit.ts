@@ -90,8 +90,9 @@ export function testAudit({ test, testShared, testReopened, testTransaction, tes
       results.map(({ status }) => status),
       ['fulfilled', 'rejected', 'fulfilled'],
     )
+    const entries = (await audit(stage)).toSorted((a, b) => (a.action < b.action ? -1 : 1))
     assertSame(
-      (await audit(stage)).map(({ action, subject, others }) => [action, subject, others]),
+      entries.map(({ action, subject, others }) => [action, subject, others]),
       [
         ['also fine', lost.jobId, 0],
         ['fine', fine.jobId, 0],
