@@ -3,6 +3,7 @@ import type { OnMemberFailure } from '../../domain/group.ts'
 import type { CancelMode, JobPolicy } from '../../domain/job.ts'
 import type { WebhookEvent } from '../../domain/webhook.ts'
 import type { Stir, Transition } from '../../store/events.ts'
+import type { Tally } from '../shared/tallies.ts'
 import type { Connection } from './connection.ts'
 
 /** One combination of type and resources. */
@@ -71,19 +72,6 @@ export interface NewDelivery {
   readonly event: WebhookEvent
   readonly willRetry: boolean
   readonly at: number
-}
-
-/** What ended within one hour, for one node; 0: nobody's in particular. */
-export interface Tally {
-  readonly hourAt: number
-  readonly nodeSeq: number
-  executed: number
-  completed: number
-  failed: number
-  skipped: number
-  cancelled: number
-  runMs: number
-  waitMs: number
 }
 
 type NullableFacts = 'runId' | 'outcome' | 'reason'

@@ -1,6 +1,7 @@
 import type { CancelMode, JobPolicy } from '../../domain/job.ts'
 import { nextPosition } from '../../domain/order.ts'
 import type { Stir, Transition } from '../../store/events.ts'
+import type { Tally } from '../shared/tallies.ts'
 import type { Connection } from './connection.ts'
 
 /** One combination of type and resources. */
@@ -59,19 +60,6 @@ export interface Subscriber {
   readonly webhookId: string
   readonly events: readonly string[] | null
   readonly jobTypes: readonly string[] | null
-}
-
-/** What ended within one hour, for one node; 0: nobody's in particular. */
-export interface Tally {
-  readonly hourAt: number
-  readonly nodeSeq: number
-  executed: number
-  completed: number
-  failed: number
-  skipped: number
-  cancelled: number
-  runMs: number
-  waitMs: number
 }
 
 type NullableFacts = 'runId' | 'outcome' | 'reason'

@@ -2,6 +2,7 @@ import type { JobPolicy } from '../../../domain/job.ts'
 import type { Outcome } from '../../../domain/run.ts'
 import type { Damage, DamagedJob } from '../../../store/maintenance.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
+import { countRun } from '../../shared/tallies.ts'
 import type { Connection } from '../connection.ts'
 import { countsOf, IN_QUEUE, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
@@ -15,7 +16,7 @@ import { findLiveNodeSeq } from './nodes.ts'
 import { CLAIMED_COLUMNS, type ClaimedRow, toClaimedJob } from './occupancies.ts'
 import { freeOccupancies } from './release.ts'
 import { insertRetries } from './retry.ts'
-import { countRun, internNode } from './tallies.ts'
+import { internNode } from './tallies.ts'
 
 /** Damage is looked for among this many of the latest Jobs and Runs, so that a start costs the same after a million. */
 const ROWS_LOOKED_AT = 1_000

@@ -1,6 +1,7 @@
 import { jobStatusAfter } from '../../../domain/job.ts'
 import type { FinishedRun, FinishResult, FollowUpResult, RetryOrder } from '../../../store/runs.ts'
 import { answerEnded, columnsOfOutcome, type EndedRunRow } from '../../shared/ended-runs.ts'
+import { countCancelled, countRun } from '../../shared/tallies.ts'
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
@@ -12,7 +13,7 @@ import { findLiveNodeSeq } from './nodes.ts'
 import { freeOccupancies } from './release.ts'
 import { noteProgress, writeReport } from './reports.ts'
 import { insertRetries } from './retry.ts'
-import { countCancelled, countRun, internNode } from './tallies.ts'
+import { internNode } from './tallies.ts'
 
 /** A Run that this transaction ends. */
 interface End {

@@ -1,12 +1,12 @@
 import { assert } from '../../../domain/errors.ts'
 import type { CancelMode } from '../../../domain/job.ts'
+import { countCancelled, countRun } from '../../shared/tallies.ts'
 import type { JobRow } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { type EndedJob, endedRow, readSubscribers, settleChains, tellCancelled, tellRunEnd } from './ended.ts'
 import { releaseBusinessKey } from './keys.ts'
 import { asLive, type LiveRow, placesOf } from './live-rows.ts'
 import { chainSeqOf } from './parents.ts'
-import { countCancelled, countRun } from './tallies.ts'
 
 // All of these take Jobs that are QUEUED and kept so: their chains are locked, and their rows in the queue (see `lockLive`,
 // `lockJob`), or this transaction made them.

@@ -1,6 +1,7 @@
 import type { Outcome } from '../../../domain/run.ts'
 import type { Damage, DamagedJob } from '../../../store/maintenance.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
+import { countRun } from '../../shared/tallies.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import { countsOf, FROM_JOBS, IN_QUEUE, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Interned, Transaction } from '../transaction.ts'
@@ -12,7 +13,7 @@ import { releaseBusinessKey } from './keys.ts'
 import { findLiveNodeSeq } from './nodes.ts'
 import { CLAIMED_COLUMNS, type ClaimedRow, toClaimedJob } from './occupancies.ts'
 import { insertRetry } from './retry.ts'
-import { countRun, internNode } from './tallies.ts'
+import { internNode } from './tallies.ts'
 
 /** Damage is looked for among this many of the latest Jobs and Runs, so that a start costs the same after a million. */
 const ROWS_LOOKED_AT = 1_000

@@ -2,6 +2,7 @@ import { jobStatusAfter } from '../../../domain/job.ts'
 import type { FailureReason, RunStatus } from '../../../domain/run.ts'
 import type { Claim, FinishedRun, FinishResult, FollowUpResult } from '../../../store/runs.ts'
 import { answerEnded, columnsOfOutcome, type EndedRunRow } from '../../shared/ended-runs.ts'
+import { countCancelled, countRun } from '../../shared/tallies.ts'
 import type { SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
@@ -12,7 +13,7 @@ import { releaseBusinessKey } from './keys.ts'
 import { findLiveNodeSeq } from './nodes.ts'
 import { noteProgress, writeReport } from './reports.ts'
 import { insertRetry, unblockRetry } from './retry.ts'
-import { countCancelled, countRun, internNode } from './tallies.ts'
+import { internNode } from './tallies.ts'
 
 // 1 row: finished. 0 rows: this Run has ended before, and that word stands.
 const END_RUN = `

@@ -1,11 +1,11 @@
 import type { CancelMode } from '../../../domain/job.ts'
 import type { Outcome } from '../../../domain/run.ts'
+import { countCancelled, countRun } from '../../shared/tallies.ts'
 import type { JobRow } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { endedRow, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
 import { releaseBusinessKey } from './keys.ts'
 import { chainSeqOf } from './parents.ts'
-import { countCancelled, countRun } from './tallies.ts'
 
 // 1 row: it will never start.
 const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
