@@ -102,11 +102,13 @@ export function refuseUnusablePath(path: string): void {
 
 /** What is at a path at which a file could not be. Null: a file, or nothing. */
 function describeObstacle(path: string): string | null {
+  // The link first: what another process makes between the two looks must not be taken for a link that leads nowhere.
+  const link = lookAt(path, lstatSync)?.isSymbolicLink() ?? false
   const found = lookAt(path, statSync)
   if (found?.isDirectory()) return 'a folder. Name a file in it'
   if (found !== null) return found.isFile() ? null : 'a device, a pipe or a socket. Name another one'
   // SQLite would follow the link and make a file there that everybody may read.
-  return isTaken(path) ? 'a link to a file that does not exist. Name that file itself, or remove the link' : null
+  return link ? 'a link to a file that does not exist. Name that file itself, or remove the link' : null
 }
 
 /** Whether there is anything of this name, also a link that leads nowhere. */
