@@ -90,6 +90,17 @@ export class Connection {
     await this.#client.query({ text: this.#texts.of(sql, this.#dialect).text, returns: 'count' })
   }
 
+  /** What is sent meanwhile goes out in one piece. Each write of its own would wake the server up for a part of it. */
+  together<T>(send: () => T): T {
+    const stream = streamOf(this.#client)
+    stream?.cork()
+    try {
+      return send()
+    } finally {
+      stream?.uncork()
+    }
+  }
+
   #query(sql: string, values: readonly SqlValue[], returns: 'rows' | 'count'): Promise<QueryAnswer> {
     const { text, name } = this.#texts.of(sql, this.#dialect)
     const { prepares, patienceMs } = this.#dialect
@@ -102,6 +113,18 @@ export class Connection {
       ...(patienceMs !== null && { query_timeout: patienceMs }),
     })
   }
+}
+
+interface Corkable {
+  cork(): void
+  uncork(): void
+}
+
+/** The socket of a client of `pg`. Null: it is some other client, or keeps it to itself. */
+function streamOf(client: Queryable): Corkable | null {
+  const { connection } = client as { readonly connection?: { readonly stream?: Partial<Corkable> } }
+  const stream = connection?.stream
+  return typeof stream?.cork === 'function' && typeof stream.uncork === 'function' ? (stream as Corkable) : null
 }
 
 /** The texts of a store's statements, each with its schema written in, and the name under which it is prepared. */

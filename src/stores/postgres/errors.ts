@@ -58,6 +58,14 @@ function isUnavailable(error: unknown): boolean {
   )
 }
 
+const NEVER_ASKED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', '53300', '57P03', '08001', '08004'])
+
+/** There was no connection on which the server could have been asked for anything. */
+function isNeverAsked(error: unknown): boolean {
+  if (NEVER_ASKED.has(codeOf(error) ?? '')) return true
+  return error instanceof Error && /connection timeout|timeout exceeded when trying to connect/i.test(error.message)
+}
+
 const WORDS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   '28P01': ['database_unavailable', 'refused the password. Check the user and the password'],
   '28000': ['database_unavailable', 'refused the user. Check its pg_hba.conf and the user'],
@@ -81,7 +89,7 @@ export function translateError(error: unknown, description: string): unknown {
     return new PawlError('store_busy', message, { cause: error })
   }
   if (isUnavailable(error)) {
-    return notReached(error, description)
+    return isNeverAsked(error) ? notReached(error, description) : connectionLost(error, description)
   }
   return error
 }
@@ -99,8 +107,19 @@ export function unreachable(error: unknown, description: string): unknown {
 }
 
 function notReached(error: unknown, description: string): PawlError {
+  const message = `The database ${description} cannot be reached (${whyOf(error)}).`
+  return new PawlError('database_unavailable', message, { cause: error })
+}
+
+function connectionLost(error: unknown, description: string): PawlError {
+  const message =
+    `The connection to the database ${description} was lost before it answered (${whyOf(error)}). What it was asked for may ` +
+    'have been done, or not. With an idempotency key it is safe to ask for a job again.'
+  return new PawlError('database_unavailable', message, { cause: error })
+}
+
+function whyOf(error: unknown): string {
   // Where a name has several addresses and none answers, only the code says something.
   const why = error instanceof Error ? error.message.replace(/\.$/, '') : ''
-  const message = `The database ${description} cannot be reached (${why === '' ? (codeOf(error) ?? 'no reason given') : why}).`
-  return new PawlError('database_unavailable', message, { cause: error })
+  return why === '' ? (codeOf(error) ?? 'no reason given') : why
 }

@@ -227,11 +227,12 @@ async function send(connection: Connection, steps: readonly Step[]): Promise<(re
   passFaultPoint('store:before-commit')
   const [first] = steps
   if (steps.length === 1 && first !== undefined) return [await connection.all(first.sql, ...first.values)]
-  const settled = await Promise.allSettled<readonly unknown[] | undefined>([
+  const sent = connection.together((): Promise<readonly unknown[] | undefined>[] => [
     connection.exec('begin') as Promise<undefined>,
     ...steps.map((step) => connection.all(step.sql, ...step.values)),
     connection.exec('commit') as Promise<undefined>,
   ])
+  const settled = await Promise.allSettled(sent)
   // After a statement that failed, the server takes the commit for a rollback.
   const [, ...answers] = settled.map(valueOf)
   return answers.slice(0, -1).map((rows) => rows ?? [])

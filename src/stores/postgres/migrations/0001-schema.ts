@@ -163,7 +163,8 @@ create table pawl.lives (
 create index nodes_live on pawl.nodes (node_seq) where ended_at is null;
 
 -- A Run has the number of its Job, so a Job can have at most one. It is written once and updated once; what the update
--- changes stands in no index.
+-- changes stands in no index, and less than half of each page is filled, so that every row has room for its second version.
+-- A page that was filled further would take no less space: updates that do not fit make new entries in every index.
 create table pawl.runs (
   seq bigint primary key,
   run_id text collate "C" not null unique,
@@ -185,7 +186,7 @@ create table pawl.runs (
   progress_message text,
   log_lines integer not null default 0,
   logs_dropped integer not null default 0
-) with (fillfactor = 80);
+) with (fillfactor = 45);
 
 create index runs_started on pawl.runs (started_at, seq);
 

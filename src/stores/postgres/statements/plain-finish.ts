@@ -30,15 +30,11 @@ export function isPlainEnd({ job, by, outcome, retry, followUps, report, body }:
 // One row per Run that was ended. Left alone are those whose chains somebody else has locked or waits for, those that have
 // ended before, and all of them when a webhook listens: they take the general way. Nothing here waits for a lock.
 export const FINISH_PLAIN = `
-with given as (
-  select *
+with locked as materialized (
+  select g.*
   from unnest(
     $1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::integer[], $7::bigint[], $8::bigint[]
-  ) with ordinality as given (seq, run_id, finished_at, exit_code, result, node_seq, run_ms, wait_ms, place)
-),
-locked as materialized (
-  select j.seq
-  from given g
+  ) with ordinality as g (seq, run_id, finished_at, exit_code, result, node_seq, run_ms, wait_ms, place)
   join pawl.jobs j on j.seq = g.seq
   where not j.awaited
     and not exists (select 1 from pawl.webhooks w where w.deleted_at is null and w.enabled)
@@ -46,11 +42,10 @@ locked as materialized (
 ),
 ended as (
   update pawl.runs r
-  set status = 'COMPLETED', finished_at = g.finished_at, exit_code = g.exit_code, result = g.result
-  from given g
-  join locked l on l.seq = g.seq
-  where r.seq = g.seq and r.run_id = g.run_id and r.status is null
-  returning r.seq, g.place, g.finished_at, g.node_seq, g.run_ms, g.wait_ms
+  set status = 'COMPLETED', finished_at = l.finished_at, exit_code = l.exit_code, result = l.result
+  from locked l
+  where r.seq = l.seq and r.run_id = l.run_id and r.status is null
+  returning r.seq, l.place, l.finished_at, l.node_seq, l.run_ms, l.wait_ms
 ),
 freed as (
   delete from pawl.occupancies o
