@@ -2,7 +2,12 @@
 // says what is measured and how to read it.
 import { writeFileSync } from 'node:fs'
 import { readOptions, USAGE } from './options.mjs'
-import { circumstances, describe, toTable, writeDocs } from './report.mjs'
+import { drain as drainPostgres } from './postgres/drain.mjs'
+import { enqueue as enqueuePostgres } from './postgres/enqueue.mjs'
+import { growth as growthPostgres } from './postgres/growth.mjs'
+import { withServer } from './postgres/server.mjs'
+import { snapshot } from './postgres/snapshot.mjs'
+import { circumstances, describe, postgresAbout, sqliteAbout, toTable, writeDocs } from './report.mjs'
 import { drain } from './sections/drain.mjs'
 import { enqueue } from './sections/enqueue.mjs'
 import { growth } from './sections/growth.mjs'
@@ -10,30 +15,41 @@ import { latency } from './sections/latency.mjs'
 import { loop } from './sections/loop.mjs'
 import { memory } from './sections/memory.mjs'
 
-const SECTIONS = { drain, enqueue, latency, loop, growth, memory }
+/** What is measured, and where. */
+const SUITES = {
+  sqlite: {
+    sections: { drain, enqueue, latency, loop, growth, memory },
+    within: ({ folder }, work) => work({ folder }, sqliteAbout()),
+  },
+  postgres: {
+    sections: { drain: drainPostgres, enqueue: enqueuePostgres, growth: growthPostgres, snapshot },
+    within: (_, work) => withServer((server) => work({ url: server.url }, postgresAbout(server))),
+  },
+}
 
 const options = readOptionsOrExit()
-const about = circumstances()
-console.log(describe(about))
+const { sections, within } = SUITES[options.suite]
+const { about, lines } = await within(options, measureAll)
 
-const lines = []
-for (const name of options.only) {
-  const startedAt = performance.now()
-  console.log(`\n${name} …`)
-  const found = await SECTIONS[name]({
-    folder: options.folder,
-    scale: options.scale,
-    say: (text) => console.log(`  ${text}`),
-  })
-  console.log(`  done in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
-  // The counts of a quick run are too small to judge by.
-  lines.push(...(options.quick ? found.map((line) => ({ ...line, passes: null })) : found))
+async function measureAll(where, store) {
+  const about = { ...circumstances(), ...store }
+  console.log(describe(about))
+  const lines = []
+  for (const name of options.only) {
+    const startedAt = performance.now()
+    console.log(`\n${name} …`)
+    const found = await sections[name]({ ...where, scale: options.scale, say: (text) => console.log(`  ${text}`) })
+    console.log(`  done in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
+    // The counts of a quick run are too small to judge by.
+    lines.push(...(options.quick ? found.map((line) => ({ ...line, passes: null })) : found))
+  }
+  return { about, lines }
 }
 
 console.log(`\n${toTable(lines)}\n`)
 if (options.jsonPath !== null)
   writeFileSync(options.jsonPath, `${JSON.stringify({ ...about, quick: options.quick, lines }, null, 2)}\n`)
-if (options.writeDocs) writeDocs(about, lines)
+if (options.writeDocs) writeDocs(options.suite, about, lines)
 
 const failed = lines.filter(({ passes }) => passes === false)
 if (options.quick) console.log('A quick run shows that everything works and judges nothing.')
@@ -45,7 +61,7 @@ else {
 
 function readOptionsOrExit() {
   try {
-    const read = readOptions(process.argv.slice(2), Object.keys(SECTIONS))
+    const read = readOptions(process.argv.slice(2), SUITES)
     if (!read.help) return read
     console.log(USAGE)
     process.exit(0)

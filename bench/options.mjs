@@ -1,7 +1,9 @@
 import { tmpdir } from 'node:os'
 import { parseArgs } from 'node:util'
 
-export const USAGE = `Usage: npm run bench -- [options]
+export const USAGE = `Usage: npm run bench -- [sqlite|postgres] [options]
+
+  postgres         on a PostgreSQL server of its own, beside pg-boss (default: sqlite)
 
   --quick          small counts, under a minute; shows that everything works, judges nothing
   --only <names>   only these sections, separated by commas
@@ -14,7 +16,7 @@ export const USAGE = `Usage: npm run bench -- [options]
  * How much each section does. Jobs are per portion, and the portions of all sides alternate: many short ones give a
  * steadier median than a few long ones, because other work rarely slows down half of them.
  */
-const FULL = {
+const SQLITE_FULL = {
   drain: { concurrent: { portions: 20, jobs: 5_000 }, oneByOne: { portions: 40, jobs: 200 } },
   enqueue: {
     concurrent: { portions: 20, jobs: 5_000 },
@@ -33,7 +35,7 @@ const FULL = {
   memory: { jobs: 1_000_000, samples: 40 },
 }
 
-const QUICK = {
+const SQLITE_QUICK = {
   drain: { concurrent: { portions: 2, jobs: 2_000 }, oneByOne: { portions: 2, jobs: 100 } },
   enqueue: {
     concurrent: { portions: 2, jobs: 1_000 },
@@ -52,10 +54,58 @@ const QUICK = {
   memory: { jobs: 10_000, samples: 10 },
 }
 
+const POSTGRES_FULL = {
+  drain: [
+    { concurrency: 100, portions: 20, jobs: 5_000, atLeast: 0.5 },
+    { concurrency: 500, portions: 20, jobs: 5_000, atLeast: 0.5 },
+    { concurrency: 1, portions: 20, jobs: 200, atLeast: null },
+  ],
+  enqueue: {
+    concurrent: { portions: 20, jobs: 5_000 },
+    oneByOne: { portions: 30, jobs: 100 },
+    lists: { portions: 20, jobs: 5_000 },
+  },
+  growth: {
+    finished: 1_000_000,
+    queued: 1_000_000,
+    dead: 100_000,
+    concurrent: { portions: 12, jobs: 5_000 },
+    oneByOne: { portions: 30, jobs: 100 },
+  },
+  snapshot: { seconds: 120 },
+}
+
+const POSTGRES_QUICK = {
+  drain: [
+    { concurrency: 100, portions: 2, jobs: 1_000, atLeast: 0.5 },
+    { concurrency: 500, portions: 2, jobs: 1_000, atLeast: 0.5 },
+    { concurrency: 1, portions: 2, jobs: 50, atLeast: null },
+  ],
+  enqueue: {
+    concurrent: { portions: 2, jobs: 1_000 },
+    oneByOne: { portions: 2, jobs: 50 },
+    lists: { portions: 2, jobs: 1_000 },
+  },
+  growth: {
+    finished: 20_000,
+    queued: 20_000,
+    dead: 2_000,
+    concurrent: { portions: 2, jobs: 1_000 },
+    oneByOne: { portions: 2, jobs: 50 },
+  },
+  snapshot: { seconds: 5 },
+}
+
+const SCALES = {
+  sqlite: { full: SQLITE_FULL, quick: SQLITE_QUICK },
+  postgres: { full: POSTGRES_FULL, quick: POSTGRES_QUICK },
+}
+
 /** Reads the command line. Throws a sentence that says what is wrong with it. */
-export function readOptions(argv, sectionNames) {
-  const { values } = parseArgs({
+export function readOptions(argv, suites) {
+  const { values, positionals } = parseArgs({
     args: argv,
+    allowPositionals: true,
     options: {
       quick: { type: 'boolean', default: false },
       only: { type: 'string' },
@@ -65,6 +115,11 @@ export function readOptions(argv, sectionNames) {
       help: { type: 'boolean', default: false },
     },
   })
+  const [suite = 'sqlite', ...others] = positionals
+  if (!(suite in suites) || others.length > 0) {
+    throw new Error(`Expected one of ${Object.keys(suites).join(', ')}, got ${positionals.join(' ')}.`)
+  }
+  const sectionNames = Object.keys(suites[suite].sections)
   const only = values.only?.split(',').map((name) => name.trim()) ?? sectionNames
   const unknown = only.filter((name) => !sectionNames.includes(name))
   if (unknown.length > 0)
@@ -73,12 +128,13 @@ export function readOptions(argv, sectionNames) {
     throw new Error('--write-docs needs a whole run: leave out --quick and --only.')
   }
   return {
+    suite,
     quick: values.quick,
     only,
     jsonPath: values.json ?? null,
     writeDocs: values['write-docs'],
     folder: values.dir,
     help: values.help,
-    scale: values.quick ? QUICK : FULL,
+    scale: SCALES[suite][values.quick ? 'quick' : 'full'],
   }
 }

@@ -12,15 +12,20 @@ export function circumstances() {
     date: new Date().toISOString().slice(0, 10),
     pawl: version,
     node: process.versions.node,
-    driver: DRIVER,
-    sqlite: sqliteVersion(),
-    durability: 'WAL, synchronous=FULL',
     cores: availableParallelism(),
   }
 }
 
-export function describe({ pawl, node, driver, sqlite, durability, cores }) {
-  return `Pawl ${pawl}, Node ${node}, ${driver} with SQLite ${sqlite}, ${durability}, ${cores} cores`
+export function sqliteAbout() {
+  return { store: `${DRIVER} with SQLite ${sqliteVersion()}`, durability: 'WAL, synchronous=FULL' }
+}
+
+export function postgresAbout({ version }) {
+  return { store: `PostgreSQL ${version} on the same machine`, durability: 'fsync=on, synchronous_commit=on' }
+}
+
+export function describe({ pawl, node, store, durability, cores }) {
+  return `Pawl ${pawl}, Node ${node}, ${store}, ${durability}, ${cores} cores`
 }
 
 export function toTable(lines) {
@@ -52,14 +57,13 @@ function cells({ name, ours, reference, ratio, spread, needs, passes }) {
 
 const DOCS = new URL('../docs/performance.md', import.meta.url)
 
-/** Replaces the table of this Node in docs/performance.md, between its two marks. */
-export function writeDocs(about, lines) {
-  const major = about.node.split('.')[0]
-  const [begin, end] = [`<!-- bench: node ${major} -->`, `<!-- bench: end of node ${major} -->`]
+/** Replaces the table of this store and this Node in docs/performance.md, between its two marks. */
+export function writeDocs(suite, about, lines) {
+  const place = `${suite === 'sqlite' ? '' : `${suite}, `}node ${about.node.split('.')[0]}`
+  const [begin, end] = [`<!-- bench: ${place} -->`, `<!-- bench: end of ${place} -->`]
   const text = readFileSync(DOCS, 'utf8')
   const [from, to] = [text.indexOf(begin), text.indexOf(end)]
-  if (from < 0 || to < from)
-    throw new Error(`docs/performance.md has no place for Node ${major}: add "${begin}" and "${end}".`)
+  if (from < 0 || to < from) throw new Error(`docs/performance.md has no place for it: add "${begin}" and "${end}".`)
   const table = `${begin}\n\n${describe(about)}. Taken on ${about.date}.\n\n${toMarkdown(lines)}\n\n`
   writeFileSync(DOCS, text.slice(0, from) + table + text.slice(to))
 }

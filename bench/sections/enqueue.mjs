@@ -55,7 +55,7 @@ export async function enqueueOneByOne(scheduler, type, jobs) {
   for (let n = 0; n < jobs; n++) await scheduler.enqueue(type, { n })
 }
 
-async function enqueueLists(scheduler, type, jobs) {
+export async function enqueueLists(scheduler, type, jobs) {
   for (let done = 0; done < jobs; done += BULK) {
     await scheduler.enqueueMany(Array.from({ length: BULK }, (_, n) => ({ type, params: { n } })))
   }

@@ -29,7 +29,14 @@ const HOT_FILES = new Set([
   'waiting-line.ts',
 ])
 
-const HOT_STATEMENTS = { PROMOTE_DUE, CLAIM_OPEN: openClaimText(100), ENQUEUE_PLAIN, FINISH_PLAIN }
+const HOT_STATEMENTS = {
+  PROMOTE_DUE,
+  CLAIM_OPEN: openClaimText(100, 'checks-due'),
+  CLAIM_BEHIND_PROMOTION: openClaimText(100, 'behind-promotion'),
+  FINISH_AND_CLAIM: openClaimText(100, 'with-ends'),
+  ENQUEUE_PLAIN,
+  FINISH_PLAIN,
+}
 
 const GROWING = 'queue|jobs|runs|reservations|permits|business_keys|idempotency_keys|dependencies'
 

@@ -87,7 +87,8 @@ export class Connection {
 
   /** Runs statements that need no values and return nothing: transactions, migrations. */
   async exec(sql: string): Promise<void> {
-    await this.#client.query({ text: this.#texts.of(sql, this.#dialect).text, returns: 'count' })
+    const { text } = this.#texts.of(sql, this.#dialect)
+    await this.#client.query({ text, returns: 'count', ...this.#patience() })
   }
 
   /** What is sent meanwhile goes out in one piece. Each write of its own would wake the server up for a part of it. */
@@ -103,15 +104,19 @@ export class Connection {
 
   #query(sql: string, values: readonly SqlValue[], returns: 'rows' | 'count'): Promise<QueryAnswer> {
     const { text, name } = this.#texts.of(sql, this.#dialect)
-    const { prepares, patienceMs } = this.#dialect
     return this.#client.query({
       text,
       values: values.map(storable),
       types: TYPES,
       returns,
-      ...(prepares && { name }),
-      ...(patienceMs !== null && { query_timeout: patienceMs }),
+      ...(this.#dialect.prepares && { name }),
+      ...this.#patience(),
     })
+  }
+
+  #patience(): { readonly query_timeout?: number } {
+    const { patienceMs } = this.#dialect
+    return patienceMs === null ? {} : { query_timeout: patienceMs }
   }
 }
 

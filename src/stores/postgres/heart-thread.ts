@@ -38,5 +38,6 @@ const heart = new Heart({
 
 heart.start()
 parentPort?.once('message', () => {
-  void heart.stop().then(() => parentPort?.close())
+  // A connection that nobody answers on would keep this thread alive.
+  void heart.stop().then(() => process.exit())
 })

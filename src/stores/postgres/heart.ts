@@ -18,6 +18,7 @@ export interface HeartParts {
 }
 
 const TRY_AGAIN_MS = 500
+const GOODBYE_MS = 1_000
 
 /** Monotonic, and the same in all threads of a process. */
 export function monotonicMs(): number {
@@ -34,6 +35,8 @@ export class Heart {
   #timer: NodeJS.Timeout | null = null
   #beating: Promise<void> = Promise.resolve()
   #stopped = false
+  /** The last proof failed. */
+  #isFailing = false
 
   constructor(parts: HeartParts) {
     this.#parts = parts
@@ -46,9 +49,14 @@ export class Heart {
   async stop(): Promise<void> {
     this.#stopped = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    await this.#vein?.end().catch(() => {})
+    await this.#sayGoodbye()
     await this.#beating
-    await this.#vein?.end().catch(() => {})
+    await this.#sayGoodbye()
+  }
+
+  /** Nobody may be there to hear it. */
+  async #sayGoodbye(): Promise<void> {
+    if (this.#vein !== null) await within(GOODBYE_MS, this.#vein.end()).catch(() => {})
   }
 
   /** One that comes too late is closed again. */
@@ -77,8 +85,12 @@ export class Heart {
     const sentAtMs = monotonicMs()
     try {
       this.#vein ??= await this.#open()
-      // A connection that hangs must not keep the next proof from being tried on another.
-      const { rowCount } = await within(everyMs, this.#vein.query({ text, values: [nodeId] }))
+      // A connection that hangs must not keep the next proof from being tried on another: the first time early enough, so
+      // that the proof comes before anything has to be stopped for the lack of it.
+      const patienceMs = this.#isFailing ? everyMs : everyMs / 2
+      const asked = this.#vein.query({ text, values: [nodeId], query_timeout: patienceMs })
+      const { rowCount } = await within(patienceMs, asked)
+      this.#isFailing = false
       if (rowCount === 0) this.#parts.lost()
       else this.#parts.proven(sentAtMs)
       this.#next(Math.max(0, sentAtMs + everyMs - monotonicMs()))
@@ -86,6 +98,7 @@ export class Heart {
       // Whatever it was, the next proof goes on another connection.
       const broken = this.#vein
       this.#vein = null
+      this.#isFailing = true
       broken?.end().catch(() => {})
       this.#next(TRY_AGAIN_MS)
     }

@@ -2,6 +2,7 @@ import type { EventRow, Transition } from '../../store/events.ts'
 import { passFaultPoint } from '../../store/fault-points.ts'
 import type { EnqueueResult } from '../../store/jobs.ts'
 import type { ClaimRequest, FinishedRun } from '../../store/runs.ts'
+import { asLiteral } from './array-literal.ts'
 import type { Connection, SqlValue } from './connection.ts'
 import { isRefusedStatement } from './errors.ts'
 import { PROMOTE_DUE } from './statements/claim.ts'
@@ -25,6 +26,7 @@ import {
   type PlainFinish,
   plainFinishValues,
   readEnded,
+  tellEnded,
 } from './statements/plain-finish.ts'
 
 export interface HotWritesParts {
@@ -39,11 +41,17 @@ export interface HotWritesParts {
 interface Step {
   readonly sql: string
   readonly values: SqlValue[]
-  /** Answers those who asked. Returns the number of the transaction, and what it changed. */
-  readonly answer: (rows: readonly unknown[]) => { readonly xid: number | null; readonly transitions: Transition[] }
+  /** Answers those who asked. */
+  readonly answer: (rows: readonly unknown[]) => Told
   readonly fail: (error: unknown) => void
   /** The same as several steps, if more than one asked. */
   readonly split: () => readonly Step[]
+}
+
+/** The number of a transaction, and what it changed. */
+interface Told {
+  readonly xid: number | null
+  readonly transitions: readonly Transition[]
 }
 
 interface Asked<Question, Answer> {
@@ -72,6 +80,8 @@ export class HotWrites {
   #claims: AskedClaim[] = []
   #onTheWay = 0
   #isWoken = false
+  /** The last claim found that delayed Jobs had become due: the next one makes them ready first. */
+  #promotes = false
 
   constructor(parts: HotWritesParts) {
     this.#parts = parts
@@ -120,10 +130,20 @@ export class HotWrites {
   }
 
   #takeSteps(): Step[] {
+    const finishes = this.#finishes.splice(0)
+    const enqueues = this.#takeEnqueues()
+    const claims = this.#claims.splice(0)
+    const [claim, ...others] = claims
+    // What happens most is one statement, which needs no transaction around it.
+    if (claim !== undefined && others.length + enqueues.length === 0 && !this.#promotes) {
+      return [finishes.length === 0 ? this.#claimStep(claim, 'checks-due') : this.#fusedStep(finishes, claim)]
+    }
     const steps: Step[] = []
-    if (this.#finishes.length > 0) steps.push(this.#finishStep(this.#finishes.splice(0)))
-    if (this.#enqueues.length > 0) steps.push(this.#enqueueStep(this.#takeEnqueues()))
-    for (const asked of this.#claims.splice(0)) steps.push(promoteStep(asked.question.now), this.#claimStep(asked))
+    if (finishes.length > 0) steps.push(this.#finishStep(finishes))
+    if (enqueues.length > 0) steps.push(this.#enqueueStep(enqueues))
+    for (const asked of claims) {
+      steps.push(this.#promoteStep(asked.question.now), this.#claimStep(asked, 'behind-promotion'))
+    }
     return steps
   }
 
@@ -175,18 +195,14 @@ export class HotWrites {
     }
   }
 
-  #claimStep(asked: AskedClaim): Step {
+  #claimStep(asked: AskedClaim, kind: 'behind-promotion' | 'checks-due'): Step {
     const { question } = asked
     return {
-      sql: openClaimText(question.limit),
+      sql: openClaimText(question.limit, kind),
       values: openClaimValues(question),
-      answer: (rows) => {
-        const claim = readOpenClaim(rows as readonly OpenClaimRow[])
-        asked.resolve(claim)
-        return { xid: (rows as readonly OpenClaimRow[])[0]?.xid ?? null, transitions: readStarted(claim, question.now) }
-      },
+      answer: (rows) => this.#answerClaim(asked, rows as readonly OpenClaimRow[]),
       fail: asked.reject,
-      split: () => [this.#claimStep(asked)],
+      split: () => [this.#claimStep(asked, kind)],
     }
   }
 
@@ -195,41 +211,78 @@ export class HotWrites {
     return {
       sql: FINISH_PLAIN,
       values: plainFinishValues(ends),
-      answer: (rows) => {
-        const ended = rows as readonly EndedRow[]
-        const seqs = new Set(ended.map(({ seq }) => seq))
-        for (const { question, resolve } of asked) {
-          resolve(new Set(question.runs.filter(({ job }) => seqs.has(Number(job.claim.ref)))))
-        }
-        return { xid: ended[0]?.xid ?? null, transitions: readEnded(ends, ended) }
-      },
+      answer: (rows) => answerFinishes(asked, rows[0] as EndedRow | undefined),
       fail: (error) => {
         for (const { reject } of asked) reject(error)
       },
       split: () => asked.map((one) => this.#finishStep([one])),
     }
   }
+
+  /** Ends and the claim that takes their places, as one statement. */
+  #fusedStep(finishes: readonly AskedFinish[], claim: AskedClaim): Step {
+    const ends = finishes.map(({ question }) => question)
+    const parts = () => [this.#finishStep(finishes), this.#claimStep(claim, 'checks-due')]
+    return {
+      sql: openClaimText(claim.question.limit, 'with-ends'),
+      values: [...openClaimValues(claim.question), ...plainFinishValues(ends)],
+      answer: (answered) => {
+        const rows = answered as readonly OpenClaimRow[]
+        const ended = answerFinishes(finishes, rows[0])
+        const started = this.#answerClaim(claim, rows)
+        return { xid: ended.xid, transitions: [...ended.transitions, ...started.transitions] }
+      },
+      fail: (error) => {
+        for (const part of parts()) part.fail(error)
+      },
+      split: () => parts().flatMap((part) => part.split()),
+    }
+  }
+
+  #answerClaim(asked: AskedClaim, rows: readonly OpenClaimRow[]): Told {
+    const claim = readOpenClaim(rows)
+    if (claim.isDue && !claim.isLimited) {
+      this.#promotes = true
+      this.#claims.push(asked)
+      this.#wake()
+    } else asked.resolve(claim)
+    return { xid: rows[0]?.xid ?? null, transitions: readStarted(claim, asked.question.now) }
+  }
+
+  /** Delayed Jobs that have become due: the claim behind it sees them. */
+  #promoteStep(now: number): Step {
+    return {
+      sql: PROMOTE_DUE,
+      values: [now],
+      answer: (rows) => {
+        const [row] = rows as readonly { readonly promoted: number }[]
+        this.#promotes = (row?.promoted ?? 0) > 0
+        return { xid: null, transitions: [] }
+      },
+      fail: () => {},
+      split: () => [],
+    }
+  }
 }
 
-/** Delayed Jobs that have become due: the claim behind it sees them. */
-function promoteStep(now: number): Step {
-  return {
-    sql: PROMOTE_DUE,
-    values: [now],
-    answer: () => ({ xid: null, transitions: [] }),
-    fail: () => {},
-    split: () => [],
-  }
+function answerFinishes(asked: readonly AskedFinish[], row: EndedRow | undefined): Told {
+  const runs = readEnded(
+    asked.map(({ question }) => question),
+    row,
+  )
+  const ended = new Set(runs)
+  for (const { question, resolve } of asked) resolve(new Set(question.runs.filter((run) => ended.has(run))))
+  return { xid: row?.xid ?? null, transitions: tellEnded(runs) }
 }
 
 /** All of it is sent before the first answer is awaited, so it is one round trip where the client can do that. */
 async function send(connection: Connection, steps: readonly Step[]): Promise<(readonly unknown[])[]> {
   passFaultPoint('store:before-commit')
   const [first] = steps
-  if (steps.length === 1 && first !== undefined) return [await connection.all(first.sql, ...first.values)]
+  if (steps.length === 1 && first !== undefined) return [await ask(connection, first)]
   const sent = connection.together((): Promise<readonly unknown[] | undefined>[] => [
     connection.exec('begin') as Promise<undefined>,
-    ...steps.map((step) => connection.all(step.sql, ...step.values)),
+    ...steps.map((step) => ask(connection, step)),
     connection.exec('commit') as Promise<undefined>,
   ])
   const settled = await Promise.allSettled(sent)
@@ -238,13 +291,17 @@ async function send(connection: Connection, steps: readonly Step[]): Promise<(re
   return answers.slice(0, -1).map((rows) => rows ?? [])
 }
 
+function ask(connection: Connection, { sql, values }: Step): Promise<readonly unknown[]> {
+  return connection.all(sql, ...values.map(asLiteral))
+}
+
 /** The same for clients that cannot. */
 async function sendOneByOne(connection: Connection, steps: readonly Step[]): Promise<(readonly unknown[])[]> {
   passFaultPoint('store:before-commit')
   const answers: (readonly unknown[])[] = []
   if (steps.length > 1) await connection.exec('begin')
   try {
-    for (const step of steps) answers.push(await connection.all(step.sql, ...step.values))
+    for (const step of steps) answers.push(await ask(connection, step))
   } catch (error) {
     if (steps.length > 1) await connection.exec('rollback').catch(() => {})
     throw error

@@ -196,11 +196,18 @@ async function openStore(place: Place): Promise<Store> {
   })
 }
 
-/** Null: there is no way around the pooler. */
+/**
+ * Null: there is no way around the pooler. These connections send one statement at a time: then `pg` breaks one that does not
+ * answer when it is told to end it, instead of waiting for the answer.
+ */
 function directOptions({ urlOrPool, options }: Place, pool: PgPool): object | null {
-  if (options.directUrl !== undefined) return connectionOptions(withoutSchema(options.directUrl), 1)
+  if (options.directUrl !== undefined) return onePerTurn(connectionOptions(withoutSchema(options.directUrl), 1))
   if (options.pooler === true) return null
-  return typeof urlOrPool === 'string' ? connectionOptions(withoutSchema(urlOrPool), 1) : optionsOf(pool)
+  return onePerTurn(typeof urlOrPool === 'string' ? connectionOptions(withoutSchema(urlOrPool), 1) : optionsOf(pool))
+}
+
+function onePerTurn(options: object | null): object | null {
+  return options === null ? null : { ...options, pipeline: false }
 }
 
 async function openClient(options: object) {
@@ -213,5 +220,6 @@ async function openClient(options: object) {
 }
 
 async function notify(pool: PgPool, channel: string, payload: string): Promise<void> {
-  await onClient(pool, (client) => client.query({ text: 'select pg_notify($1, $2)', values: [channel, payload] }))
+  const text = 'select pg_notify($1, $2)'
+  await onClient(pool, (client) => client.query({ text, values: [channel, payload], query_timeout: PATIENCE_MS }))
 }

@@ -5,10 +5,17 @@ import type { PgClient } from './pool.ts'
 const SEND_EVERY_MS = 10
 /** How long after a lost connection the next one is tried. */
 const LISTEN_AGAIN_MS = 1_000
+const GOODBYE_MS = 1_000
+
+/** A connection that listens. */
+interface Ear extends PgClient {
+  /** Lets the process end although the connection is open. */
+  unref?(): void
+}
 
 export interface WakeUpParts {
   /** Null: nobody is told, and everybody looks by himself from time to time. */
-  readonly openClient: (() => Promise<PgClient>) | null
+  readonly openClient: (() => Promise<Ear>) | null
   /** Sends on some connection, outside of any transaction. */
   readonly notify: (channel: string, payload: string) => Promise<void>
   readonly channel: string
@@ -26,7 +33,7 @@ const NOTIFY_WITHIN = 'select pg_notify($1, $2)::text as told'
 export class WakeUps {
   readonly #parts: WakeUpParts
   #hear: () => void = () => {}
-  #client: PgClient | null = null
+  #client: Ear | null = null
   #listening = false
   #closed = false
   #timer: NodeJS.Timeout | null = null
@@ -89,7 +96,7 @@ export class WakeUps {
     }
   }
 
-  #openAgain(lost: PgClient | null): void {
+  #openAgain(lost: Ear | null): void {
     if (this.#closed || lost !== this.#client) return
     this.#client = null
     void lost?.end().catch(() => {})
@@ -101,9 +108,16 @@ export class WakeUps {
   async close(): Promise<void> {
     this.#closed = true
     if (this.#timer !== null) clearTimeout(this.#timer)
-    await this.#sending
     const client = this.#client
     this.#client = null
-    await client?.end().catch(() => {})
+    const ended = Promise.all([this.#sending, client?.end().catch(() => {})])
+    // On a connection that was lost unnoticed nobody answers.
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, GOODBYE_MS)
+    })
+    await Promise.race([ended, late])
+    clearTimeout(timer)
+    client?.unref?.()
   }
 }

@@ -3,20 +3,32 @@ import type { ClaimRequest } from '../../../store/runs.ts'
 import type { SqlValue } from '../connection.ts'
 import { READY_LANES } from './claim-survey.ts'
 import { LIMITS_STAY } from './limits.ts'
+import { ENDED_SEQS, type EndedRow, PLAIN_FINISH, WRITTEN_AS } from './plain-finish.ts'
 import { JOB_OF_STARTED, STARTED_COLUMNS, type StartedRow } from './start-jobs.ts'
 
 /** How many heads of each lane are merged: written into the text, because PostgreSQL plans badly for a number it learns late. */
-const MERGE_SIZES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000] as const
+const MERGE_SIZES = [1, 5, 20, 100, 500, 1_000] as const
 
-// Claims Jobs where neither a limit nor a ticket concerns any lane that has a ready one. 0 rows: the node has left. Else at
-// least one row; `is_limited`: it does concern one, and nothing was claimed. `expected` is how many rows of the queue were
-// chosen: those that were not claimed were lost to another.
+/**
+ * How a claim deals with delayed Jobs that have become due. `behind-promotion`: a statement before it has made them ready.
+ * `checks-due`: if there is one, nothing is claimed. `with-ends`: the same, and plain Runs are ended by the same statement.
+ */
+export type OpenClaimKind = 'behind-promotion' | 'checks-due' | 'with-ends'
+
+const IS_DUE = `exists (
+      select 1 from pawl.queue where not ready and not awaits_predecessor and unmet_parents = 0 and run_at <= $2
+    )`
+
+// Claims Jobs where neither a limit nor a ticket concerns any lane that has a ready one. At least one row; `is_limited`: one
+// does concern it, and nothing was claimed; null: the node has left. `expected` is how many rows of the queue were chosen:
+// those that were not claimed were lost to another.
 //
 // Of a single lane as many as fit are locked from its head on. Of several, a merge without locks decides how many of each.
 // Rows of the queue that somebody else has locked are passed over, never waited for. One that changed after this statement
 // began is locked in its new version, which the deletion by `ctid` does not see.
-const CLAIM_OPEN = (mergeSize: number) => `
+const CLAIM_OPEN = (kind: OpenClaimKind, mergeSize: number) => `
 with recursive ${READY_LANES},
+${kind === 'with-ends' ? `${shifted(PLAIN_FINISH)},` : ''}
 node as materialized (
   select node_seq
   from pawl.nodes
@@ -36,14 +48,15 @@ gate as materialized (
     or exists (select 1 from lane where resources <> '[]')
     or exists (select 1 from pawl.limits where name = '${RUNNING_LIMIT}')
     or exists (select 1 from lane join pawl.limits i on i.name = '${typeLimit('')}' || lane.type)
-    or not ${LIMITS_STAY} as is_limited
+    or not ${LIMITS_STAY} as is_limited,
+    ${kind === 'behind-promotion' ? 'false' : IS_DUE} as is_due
   from node
 ),
 share as materialized (
   select lane.lane_id, least(lane.room, $3::integer) as jobs
   from gate
   cross join lane
-  where not gate.is_limited and gate.lanes = 1
+  where not gate.is_limited and not gate.is_due and gate.lanes = 1
   union all
   select merged.lane_id, count(*)
   from (
@@ -62,7 +75,7 @@ share as materialized (
         order by q.priority desc, q.position, q.created_at, q.seq
         limit ${mergeSize}
       ) head
-      where not gate.is_limited and gate.lanes > 1
+      where not gate.is_limited and not gate.is_due and gate.lanes > 1
     ) placed
     where placed.place <= placed.room
     order by placed.priority desc, placed.position, placed.created_at, placed.seq
@@ -118,29 +131,44 @@ told as (
   from started
   having count(*) > 0
 )
-select gate.is_limited, pg_current_xact_id_if_assigned()::text::bigint as xid,
+select gate.is_limited, gate.is_due, ${WRITTEN_AS} as xid,
+  ${kind === 'with-ends' ? `case when coalesce(s.place, 1) = 1 then ${ENDED_SEQS} end` : 'null'} as ended,
   case gate.lanes when 1 then (select count(*) from locked) else (select sum(jobs) from share) end as expected,
   s.seq, s.lane_id, (select lane.type from lane where lane.lane_id = s.lane_id) as type,
   ($6::text[])[s.place] as run_id, s.priority, ${STARTED_COLUMNS}
-from gate
+from (select) always
+left join gate on true
 left join started s on true
 left join ${JOB_OF_STARTED} on true
 order by s.place`
 
-const CLAIM_OPEN_TEXTS = MERGE_SIZES.map((size) => ({ size, text: CLAIM_OPEN(size) }))
+/** The parameters of the ends follow those of the claim. */
+function shifted(sql: string): string {
+  return sql.replace(/\$(\d+)/g, (_, number: string) => `$${Number(number) + CLAIM_PARAMETERS}`)
+}
 
 /** One Job that was claimed; or one row that says why there is none. */
 export type OpenClaimRow = {
-  readonly is_limited: boolean
+  readonly is_limited: boolean | null
+  readonly is_due: boolean | null
   readonly expected: number | null
-  readonly xid: number | null
-} & ((StartedRow & { readonly type: string }) | { readonly seq: null })
+} & EndedRow &
+  ((StartedRow & { readonly type: string }) | { readonly seq: null })
+
+const texts = new Map<string, string>()
 
 /** The statement that claims up to as many Jobs. */
-export function openClaimText(limit: number): string {
-  return (CLAIM_OPEN_TEXTS.find(({ size }) => size >= limit) ?? CLAIM_OPEN_TEXTS.at(-1))?.text ?? ''
+export function openClaimText(limit: number, kind: OpenClaimKind): string {
+  const size = MERGE_SIZES.find((one) => one >= limit) ?? (MERGE_SIZES.at(-1) as number)
+  const key = `${kind} ${size}`
+  const text = texts.get(key) ?? CLAIM_OPEN(kind, size)
+  texts.set(key, text)
+  return text
 }
 
+const CLAIM_PARAMETERS = 6
+
+/** As many as `CLAIM_PARAMETERS`. */
 export function openClaimValues(request: ClaimRequest): SqlValue[] {
   const types = [...request.types]
   return [
@@ -157,6 +185,8 @@ export function openClaimValues(request: ClaimRequest): SqlValue[] {
 export interface OpenClaim {
   /** Limits or tickets are to be looked at first, and nothing was claimed. */
   readonly isLimited: boolean
+  /** Due Jobs are to be made ready first, and nothing was claimed. */
+  readonly isDue: boolean
   readonly rows: readonly (StartedRow & { readonly type: string })[]
   /** How many of the Jobs that were chosen another took or changed at the same time. */
   readonly lost: number
@@ -165,6 +195,10 @@ export interface OpenClaim {
 export function readOpenClaim(answered: readonly OpenClaimRow[]): OpenClaim {
   const rows = answered.flatMap((row) => (row.seq === null ? [] : [row]))
   const [first] = answered
-  if (first === undefined) return { isLimited: false, rows, lost: 0 }
-  return { isLimited: first.is_limited, rows, lost: first.is_limited ? 0 : (first.expected ?? 0) - rows.length }
+  return {
+    isLimited: first?.is_limited ?? false,
+    isDue: first?.is_due ?? false,
+    rows,
+    lost: (first?.expected ?? 0) - rows.length,
+  }
 }

@@ -9,7 +9,7 @@ import { markGroupsStarted } from './members.ts'
 /** Due Jobs that become ready in one claim. The rest follows with the next ones. */
 const PROMOTE_MAX = 1_000
 
-// Rows changed: delayed Jobs that became ready. Those that somebody else is about to change are left to the next claim.
+// One row: how many delayed Jobs became ready. Those that somebody else is about to change are left to the next claim.
 export const PROMOTE_DUE = `
 with due as materialized (
   select ctid as at
@@ -18,11 +18,15 @@ with due as materialized (
   order by run_at
   limit ${PROMOTE_MAX}
   for update skip locked
+),
+promoted as (
+  update pawl.queue q
+  set ready = true
+  from due
+  where q.ctid = due.at
+  returning 1
 )
-update pawl.queue q
-set ready = true
-from due
-where q.ctid = due.at`
+select count(*) as promoted from promoted`
 
 /** When others take what was chosen at the same time, a claim looks again, so often. Then it leaves the rest to them. */
 export const CLAIM_ROUNDS_MAX = 8
@@ -36,7 +40,7 @@ export async function claimJobs(
   transaction: Transaction,
   request: ClaimRequest,
 ): Promise<Claimed & { readonly isLimited: boolean }> {
-  await transaction.connection.run(PROMOTE_DUE, request.now)
+  await transaction.connection.runReturning(PROMOTE_DUE, request.now)
   const tickets: ClaimedTicket[] = []
   const jobs: ClaimedJob[] = []
   const losses = new Losses()

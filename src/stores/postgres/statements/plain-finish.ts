@@ -27,10 +27,11 @@ export function isPlainEnd({ job, by, outcome, retry, followUps, report, body }:
   )
 }
 
-// One row per Run that was ended. Left alone are those whose chains somebody else has locked or waits for, those that have
-// ended before, and all of them when a webhook listens: they take the general way. Nothing here waits for a lock.
-export const FINISH_PLAIN = `
-with locked as materialized (
+// The parts of a statement. `ended` has one row per Run that was ended. Left alone are those whose chains somebody else has
+// locked or waits for, those that have ended before, and all of them when a webhook listens: they take the general way. Nothing
+// here waits for the lock of a chain.
+export const PLAIN_FINISH = `
+ending as materialized (
   select g.*
   from unnest(
     $1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::integer[], $7::bigint[], $8::bigint[]
@@ -43,7 +44,7 @@ with locked as materialized (
 ended as (
   update pawl.runs r
   set status = 'COMPLETED', finished_at = l.finished_at, exit_code = l.exit_code, result = l.result
-  from locked l
+  from ending l
   where r.seq = l.seq and r.run_id = l.run_id and r.status is null
   returning r.seq, l.place, l.finished_at, l.node_seq, l.run_ms, l.wait_ms
 ),
@@ -71,7 +72,7 @@ counted as (
     run_ms = s.run_ms + excluded.run_ms,
     wait_ms = s.wait_ms + excluded.wait_ms
 ),
-told as (
+told_ended as (
   insert into pawl.events (seq, part, at, transitions)
   select pg_current_xact_id()::text::bigint, 0, max(g.at), json_agg(g.stored order by g.at)::text
   from (
@@ -81,14 +82,22 @@ told as (
     group by finished_at
   ) g
   having count(*) > 0
-)
-select seq, case when exists (select 1 from ended) then pg_current_xact_id_if_assigned()::text::bigint end as xid
-from ended
-order by finished_at, place`
+)`
+
+/** The numbers of the Jobs whose Runs were ended, in the order in which that is told. Null: none. */
+export const ENDED_SEQS = '(select array_agg(seq order by finished_at, place) from ended)'
+
+/** The number of the transaction. Null: it has written nothing. */
+export const WRITTEN_AS = 'pg_current_xact_id_if_assigned()::text::bigint'
+
+// One row.
+export const FINISH_PLAIN = `
+with ${PLAIN_FINISH}
+select ${ENDED_SEQS} as ended, ${WRITTEN_AS} as xid`
 
 export interface EndedRow {
-  readonly seq: number
-  readonly xid: number
+  readonly ended: string | null
+  readonly xid: number | null
 }
 
 /** A call that wants plain Runs ended. */
@@ -98,7 +107,7 @@ export interface PlainFinish {
   readonly nodeSeqs: readonly number[]
 }
 
-/** The values of `FINISH_PLAIN`. */
+/** The values of `PLAIN_FINISH`. */
 export function plainFinishValues(ends: readonly PlainFinish[]): SqlValue[] {
   const runs = ends.flatMap((end) => end.runs)
   return [
@@ -114,13 +123,20 @@ export function plainFinishValues(ends: readonly PlainFinish[]): SqlValue[] {
   ]
 }
 
-/** What everybody is told of the Runs that were ended, in the order of the rows. */
-export function readEnded(ends: readonly PlainFinish[], rows: readonly EndedRow[]): Transition[] {
-  const bySeq = new Map(ends.flatMap(({ runs }) => runs).map((run) => [Number(run.job.claim.ref), run]))
-  return rows.flatMap(({ seq }) => {
-    const run = bySeq.get(seq)
-    if (run === undefined) return []
-    const { job, finishedAt } = run
+/** The Runs that were ended, in the order in which that is told. */
+export function readEnded(ends: readonly PlainFinish[], row: Pick<EndedRow, 'ended'> | undefined): FinishedRun[] {
+  const seqs = row?.ended ?? null
+  if (seqs === null) return []
+  const bySeq = new Map(ends.flatMap(({ runs }) => runs).map((run) => [`${run.job.claim.ref}`, run]))
+  return seqs
+    .slice(1, -1)
+    .split(',')
+    .flatMap((seq) => bySeq.get(seq) ?? [])
+}
+
+/** What everybody is told of Runs that were ended. */
+export function tellEnded(runs: readonly FinishedRun[]): Transition[] {
+  return runs.map(({ job, finishedAt }) => {
     return {
       kind: 'job.finished' as const,
       jobId: job.claim.jobId,
