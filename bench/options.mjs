@@ -93,7 +93,7 @@ const POSTGRES_QUICK = {
     concurrent: { portions: 2, jobs: 1_000 },
     oneByOne: { portions: 2, jobs: 50 },
   },
-  snapshot: { seconds: 5 },
+  snapshot: { seconds: 3 },
 }
 
 const SCALES = {

@@ -29,6 +29,12 @@ async function runBench(...args: string[]) {
 }
 
 describe('the benchmark', () => {
+  it('knows what it can measure', async () => {
+    const { code, stdout, stderr } = await runBench('oracle')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('Expected one of sqlite, postgres, got oracle.')
+  })
+
   it('runs every section to its end and shows a ratio for each', async () => {
     const { code, stdout, stderr } = await runBench('--quick', '--dir', folder)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

@@ -19,6 +19,7 @@ import {
   preferIndexes,
 } from './pool.ts'
 import { PostgresStore } from './postgres-store.ts'
+import { forgetForeignEvents } from './statements/events.ts'
 import { WakeUps } from './wake-ups.ts'
 
 export { describeDatabase } from './pool.ts'
@@ -172,7 +173,10 @@ async function openStore(place: Place): Promise<Store> {
     await onOne(pool, place, (connection) => refuseOldServer(connection, description))
     clock = await DatabaseClock.measured(pool)
     const now = clock.now()
-    await onOne(pool, place, (connection) => migrate(connection, schema, description, now))
+    await onOne(pool, place, async (connection) => {
+      await migrate(connection, schema, description, now)
+      await forgetForeignEvents(connection)
+    })
   } catch (error) {
     clock?.stop()
     if (typeof urlOrPool === 'string') await pool.end()

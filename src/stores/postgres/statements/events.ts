@@ -77,6 +77,19 @@ function restoreAll(groups: readonly StoredGroup[], jobs: ReadonlyMap<number, Ev
   )
 }
 
+// Rows removed: events of another server, of whose copy this database was made, that would come after all of this one.
+const DELETE_FOREIGN = `
+delete from pawl.events
+where seq >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
+
+/**
+ * A copy that `pg_restore` made has the numbers of the transactions of the server that it was made on. Those that this server
+ * has still to give would be taken already. Everything else that the database knows of those Jobs stays.
+ */
+export async function forgetForeignEvents(connection: Connection): Promise<void> {
+  await connection.run(DELETE_FOREIGN)
+}
+
 const SELECT_LAST_SEQ = `
 select seq
 from pawl.events
