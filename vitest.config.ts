@@ -10,23 +10,24 @@ const POSTGRES_ONLY = [
 
 /** These are about any store, and run once on each: see test/stores/each-store.ts. */
 const EACH_STORE = [
-  'test/composition/{bad-input,graphs,groups}.test.ts',
-  'test/direct/{caller,limits,many}.test.ts',
+  'test/composition/{bad-input,crash,graphs,groups,killed,model}.test.ts',
+  'test/direct/*.test.ts',
+  'test/doctor/busy.test.ts',
   'test/http/routes{,-*}.test.ts',
   'test/lifecycle/*.test.ts',
   'test/operations/*.test.ts',
-  'test/schedules/{broken,change,clock,declare,failures,options,params,policies,races,slots}.test.ts',
+  'test/processes/{ignored-timeout,killed-child,late-finish,not-dead,one-killed,signals,stop-and-start,two-nodes}.test.ts',
+  'test/recovery/*.test.ts',
+  'test/schedules/{broken,change,clock,declare,every-write,failures,options,params,policies,processes,races,slots}.test.ts',
   'test/templates/*.test.ts',
-  'test/webhooks/{events,refusals,retries,subscriptions}.test.ts',
-  'test/why/{damage,ended,held,limits,places,rank,running}.test.ts',
+  'test/webhooks/{events,killed,refusals,retries,subscriptions}.test.ts',
+  'test/why/{damage,ended,held,limits,places,processes,rank,running}.test.ts',
 ]
 
 /** Of those, what is about files of SQLite, or handles of it. */
 const NOT_ON_POSTGRES = [
   'test/http/routes-output.test.ts',
   'test/lifecycle/85-own-transaction.test.ts',
-  // Looks at moments that have passed by the time a second look comes: on SQLite both are in one turn of the event loop.
-  'test/why/held.test.ts',
 ]
 
 export default defineConfig({

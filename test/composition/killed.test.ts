@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineJob, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
 import type { FaultPoint } from 'pawl/testing'
 import { expect, test, vi } from 'vitest'
-import { newDatabase, select } from '../recovery/database.ts'
 import { startScript } from '../recovery/processes.ts'
-import { isSoundlyComposed } from './soundness.ts'
+import { storeAt, storeKind } from '../stores/package-stores.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
+import { isSoundlyComposedIn } from './soundness.ts'
 
 // Real processes, killed by SIGKILL between an outcome and what follows from it: while it is written, while dependents are
 // released or members skipped page by page, and while those execute. The next process goes on; nothing is lost, and no
@@ -29,51 +30,60 @@ interface Begun {
 }
 
 /** Nothing executes here: the Jobs are only accepted. */
-async function accept(file: string, work: (scheduler: Awaited<ReturnType<typeof openScheduler>>) => Promise<unknown>) {
+async function accept(
+  database: SharedDatabase,
+  work: (scheduler: Awaited<ReturnType<typeof openScheduler>>) => Promise<unknown>,
+) {
   const retry = { maxRetries: 0, maxCrashRetries: 10 }
   const type = defineJob({ type: 'work', retry, run: () => {} })
-  await using scheduler = await openScheduler({ store: sqlite(file), jobs: [type] })
+  await using scheduler = await openScheduler({ store: storeAt(database.address), jobs: [type] })
   await work(scheduler)
 }
 
 const job = (name: string, more: object = {}) => ({ type: 'work', params: name, name, ...more })
 const names = (prefix: string) => Array.from({ length: MANY }, (_, index) => `${prefix} ${index}`)
 
+/** On a server there are fewer statements, each for many rows. */
+const statements = (onSqlite: number, onServer: number): Kill => ({
+  at: 'store:statement',
+  nth: storeKind === 'sqlite' ? onSqlite : onServer,
+})
+
 test.for<Kill>([
   { at: 'executor:body-ended', nth: 1 },
-  { at: 'store:statement', nth: 2 },
-  { at: 'store:statement', nth: 150 },
+  statements(2, 2),
+  statements(150, 7),
   { at: 'store:before-commit', nth: 1 },
   { at: 'store:after-commit', nth: 1 },
-  { at: 'store:statement', nth: 700 },
+  statements(700, 20),
   { at: 'store:after-commit', nth: 3 },
 ])(
   'killed at $at $nth: each child of the parent runs, once, and after it',
   { timeout: 60_000 },
   async ({ at, nth }) => {
-    const file = newDatabase()
-    await accept(file, async (scheduler) => {
+    const database = new SharedDatabase()
+    await accept(database, async (scheduler) => {
       const parent = await scheduler.enqueue('work', 'parent', { name: 'parent', priority: 9 })
       await scheduler.enqueueMany(names('child').map((name) => job(name, { dependsOn: [parent.jobId] })))
     })
-    await dies(file, { arm: 'parent', at, nth })
-    isSoundlyComposed(file)
-    await drains(file)
-    isSoundlyComposed(file)
+    await dies(database, { arm: 'parent', at, nth })
+    await isSoundlyComposedIn(database)
+    await drains(database)
+    await isSoundlyComposedIn(database)
 
-    const begun = readBegun(file)
+    const begun = readBegun(database)
     expectOnce(begun)
     const lastParent = begun.findLastIndex(({ name }) => name === 'parent')
     const firstChild = begun.findIndex(({ name }) => name !== 'parent')
     expect(lastParent).toBeLessThan(firstChild)
     expect(begun.filter(({ name }) => name !== 'parent').every(({ parents }) => parents === 1)).toBe(true)
-    expect(chains(file)).toEqual({ 'FINISHED COMPLETED': MANY + 1 })
+    expect(await chains(database)).toEqual({ 'FINISHED COMPLETED': MANY + 1 })
   },
 )
 
 test.for<Kill>([
-  { at: 'store:statement', nth: 3 },
-  { at: 'store:statement', nth: 300 },
+  statements(3, 3),
+  statements(300, 15),
   { at: 'store:before-commit', nth: 1 },
   { at: 'store:after-commit', nth: 1 },
   { at: 'store:before-commit', nth: 2 },
@@ -81,44 +91,48 @@ test.for<Kill>([
   'killed at $at $nth: after a failed member all others are skipped, and none of them runs',
   { timeout: 60_000 },
   async ({ at, nth }) => {
-    const file = newDatabase()
+    const database = new SharedDatabase()
     let groupId = ''
-    await accept(file, async (scheduler) => {
+    await accept(database, async (scheduler) => {
       const jobs = [job('bad', { priority: 9 }), ...names('member').map((name) => job(name))]
       const group = await scheduler.groups.create({ mode: 'sequential', onFailure: 'skip', jobs })
       groupId = group.groupId
       const [bad] = group.jobs
       await scheduler.enqueueMany(names('child').map((name) => job(name, { dependsOn: [bad?.jobId as string] })))
     })
-    await dies(file, { arm: 'bad', at, nth })
-    isSoundlyComposed(file)
-    await drains(file)
-    isSoundlyComposed(file)
+    await dies(database, { arm: 'bad', at, nth })
+    await isSoundlyComposedIn(database)
+    await drains(database)
+    await isSoundlyComposedIn(database)
 
-    const begun = readBegun(file)
+    const begun = readBegun(database)
     expectOnce(begun)
     expect(new Set(begun.map(({ name }) => name))).toEqual(new Set(['bad']))
-    expect(chains(file)).toEqual({ 'FINISHED FAILED': 1, 'FINISHED SKIPPED': MANY, CANCELLED: MANY })
-    const [group] = select(file, `select total, failed, skipped, finished_at is not null as ended from pawl_groups`)
+    expect(await chains(database)).toEqual({ 'FINISHED FAILED': 1, 'FINISHED SKIPPED': MANY, CANCELLED: MANY })
+    const [group] = await database.select(
+      'select total, failed, skipped, finished_at is not null as ended from pawl_groups',
+    )
     expect(group).toEqual({ total: MANY + 1, failed: 1, skipped: MANY, ended: 1 })
-    expect(select(file, 'select group_id from pawl_groups')).toEqual([{ group_id: groupId }])
+    expect(await database.select('select group_id from pawl_groups')).toEqual([{ group_id: groupId }])
   },
 )
 
 /** A process executes, and is killed. */
-async function dies(file: string, plan: object): Promise<void> {
-  const { exited } = startScript(WORKER, { file, concurrency: 20, ...plan })
+async function dies(database: SharedDatabase, plan: object): Promise<void> {
+  const { address: store, folder } = database
+  const { exited } = startScript(WORKER, { store, folder, concurrency: 20, ...plan })
   expect(await exited).toBe('SIGKILL')
+  await database.outlives()
 }
 
 /** Another one executes until nothing is left to do, and leaves. */
-async function drains(file: string): Promise<void> {
-  const worker = startScript(WORKER, { file, concurrency: 20 })
+async function drains(database: SharedDatabase): Promise<void> {
+  const { address: store, folder } = database
+  const worker = startScript(WORKER, { store, folder, concurrency: 20 })
   await worker.tells('started')
   await vi.waitFor(
-    () => {
-      const [left] = select(
-        file,
+    async () => {
+      const [left] = await database.select(
         `select (select count(*) from pawl_queue) as queued, (select count(*) from pawl_occupancies) as executing,
           (select count(*) from pawl_cascades) as cascades`,
       )
@@ -130,8 +144,8 @@ async function drains(file: string): Promise<void> {
   expect(await worker.exited).toBe(0)
 }
 
-function readBegun(file: string): Begun[] {
-  const log = `${file}.log`
+function readBegun({ folder }: SharedDatabase): Begun[] {
+  const log = join(folder, 'begun.log')
   const lines = existsSync(log) ? readFileSync(log, 'utf8').trimEnd().split('\n') : []
   return lines.map((line) => {
     const [name, attempt, parents] = JSON.parse(line) as [string, number, number]
@@ -146,13 +160,12 @@ function expectOnce(begun: readonly Begun[]): void {
 }
 
 /** How many chains ended so, for each way to end. */
-function chains(file: string): Record<string, number> {
-  const rows = select(
-    file,
+async function chains(database: SharedDatabase): Promise<Record<string, unknown>> {
+  const rows = await database.select(
     `select status || coalesce(' ' || outcome, '') as state, count(*) as chains
     from pawl_jobs_readable last
     where not exists (select 1 from pawl_jobs next where next.retry_of = last.job_id)
     group by 1`,
   )
-  return Object.fromEntries(rows.map(({ state, chains: count }) => [state, count]))
+  return Object.fromEntries(rows.map(({ state, chains: count }) => [String(state), count]))
 }

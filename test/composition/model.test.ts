@@ -2,6 +2,8 @@ import fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { NOW } from '../../src/store/conformance/fixtures.ts'
 import { onFaultPoint } from '../../src/store/fault-points.ts'
+import { mend } from '../stores/breaks.ts'
+import { storeKind } from '../stores/source-stores.ts'
 import { ApplyCascade, Claim, Finish, manyChildren, Release, steps, Wait } from './commands.ts'
 import { Model } from './model.ts'
 import { isWaiting, lastOf, type ModelJob, outcomeOf } from './model-state.ts'
@@ -12,10 +14,10 @@ import { World } from './world.ts'
 // the counts of the groups must be those of the committed rows. A failure prints its seed, its path and the shortest
 // sequence that still fails; PAWL_MODEL_SEED repeats a run, PAWL_MODEL_RUNS makes it longer.
 
-const runs = Number(process.env['PAWL_MODEL_RUNS'] ?? 200)
+const runs = Number(process.env['PAWL_MODEL_RUNS'] ?? (storeKind === 'sqlite' ? 200 : 10))
 const seed = Number(process.env['PAWL_MODEL_SEED'] ?? Date.now() % 1_000_000_000)
 
-afterEach(() => onFaultPoint(null))
+afterEach(() => mend(onFaultPoint))
 
 describe(`random sequences (seed ${seed})`, () => {
   const timeout = 120_000 + runs * 1_000
@@ -38,7 +40,7 @@ function check(possible: ReturnType<typeof steps>, numRuns: number): Promise<voi
       await fc.asyncModelRun(() => ({ model, real: world }), sequence)
       await drain(model, world)
     } finally {
-      onFaultPoint(null)
+      mend(onFaultPoint)
       await world.close()
     }
   })

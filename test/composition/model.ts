@@ -10,6 +10,7 @@ import type {
   ManualRetryResult,
 } from '../../src/store/jobs.ts'
 
+import { position } from '../stores/source-stores.ts'
 import {
   type Cascade,
   type Edge,
@@ -73,7 +74,7 @@ export class Model {
       const job = used ?? this.#accept(request, group)
       byId.set(request.id, job)
       return used === undefined
-        ? { kind: 'created' as const, jobId: request.id, position: job.position }
+        ? { kind: 'created' as const, jobId: request.id, position: position(job.position) }
         : { kind: 'existing' as const, jobId: used.id as string, pruned: used.chain.isPruned }
     })
     if (group !== null) this.groups.push(group)

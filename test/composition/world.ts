@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect } from 'vitest'
 import { newNode } from '../../src/store/conformance/fixtures.ts'
 import { onFaultPoint } from '../../src/store/fault-points.ts'
 import type { ClaimedJob } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
-import { DatabaseSync, type Handle } from './counting-driver.ts'
+import { breakAt, mend } from '../stores/breaks.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
+import { position, storeAt } from '../stores/source-stores.ts'
 import type { Model } from './model.ts'
 import type { ModelJob } from './model-state.ts'
 
@@ -21,70 +20,64 @@ with last as (
   where group_id is not null
   group by 1, 2
 )
-select last.group_id as groupId, count(*) as total,
-  sum(j.status = 'QUEUED') as queued, sum(j.status = 'RUNNING') as running,
-  sum(j.status = 'FINISHED' and j.outcome = 'COMPLETED') as completed,
-  sum(j.status = 'FINISHED' and j.outcome = 'FAILED') as failed,
-  sum(j.status = 'FINISHED' and j.outcome = 'SKIPPED') as skipped,
-  sum(j.status = 'CANCELLED') as cancelled
+select last.group_id, count(*) as total,
+  count(*) filter (where j.status = 'QUEUED') as queued, count(*) filter (where j.status = 'RUNNING') as running,
+  count(*) filter (where j.status = 'FINISHED' and j.outcome = 'COMPLETED') as completed,
+  count(*) filter (where j.status = 'FINISHED' and j.outcome = 'FAILED') as failed,
+  count(*) filter (where j.status = 'FINISHED' and j.outcome = 'SKIPPED') as skipped,
+  count(*) filter (where j.status = 'CANCELLED') as cancelled
 from last
 join pawl_jobs_readable j on j.chain_id = last.chain and j.attempt = last.attempt
 group by 1`
 
-/** A real store in a real file, and what is executing on it. */
+/** A real store that can be opened again, and what is executing on it. */
 export class World {
   store: Store
   readonly claims = new Map<string, ClaimedJob>()
   readonly nodeId: string
-  readonly #folder: string
-  readonly #reader: Handle
+  readonly #database: SharedDatabase
 
   static async open(): Promise<World> {
-    const folder = mkdtempSync(join(tmpdir(), 'pawl-model-'))
-    const store = await openStore(folder)
+    const database = new SharedDatabase()
+    const store = await openStore(database)
     const node = newNode()
     await store.registerNode(node)
-    return new World(folder, store, node.nodeId)
+    return new World(database, store, node.nodeId)
   }
 
-  private constructor(folder: string, store: Store, nodeId: string) {
-    this.#folder = folder
+  private constructor(database: SharedDatabase, store: Store, nodeId: string) {
+    this.#database = database
     this.store = store
     this.nodeId = nodeId
-    this.#reader = new DatabaseSync(join(folder, 'pawl.db'))
   }
 
   async reopen(): Promise<void> {
     await this.store.close()
-    this.store = await openStore(this.#folder)
+    this.store = await openStore(this.#database)
   }
 
   async close(): Promise<void> {
-    this.#reader.close()
     await this.store.close()
-    rmSync(this.#folder, { recursive: true, force: true })
+    await this.#database.remove()
   }
 
   /**
    * Does something that is one transaction. When `crashAt` is a number, the process “crashes” right before that write (0: before
-   * the commit), and another one opens the file. `crashed`: it did not come to the end of the transaction.
+   * the commit), and another one opens the database. `crashed`: it did not come to the end of the transaction.
    */
   async attempt<T>(crashAt: number | null, act: () => Promise<T>): Promise<{ readonly result: T } | 'crashed'> {
     if (crashAt === null) return { result: await act() }
-    let writes = 0
-    onFaultPoint((point) => {
-      if (point === 'store:before-commit' && crashAt === 0) throw new Error('crash')
-      if (point === 'store:statement' && ++writes === crashAt) throw new Error('crash')
-    })
+    if (crashAt === 0) breakAt(onFaultPoint, 'store:before-commit', 1)
+    else breakAt(onFaultPoint, 'store:statement', crashAt)
     try {
       return { result: await act() }
     } catch (error) {
       expect(error).toEqual(new Error('crash'))
-      onFaultPoint(null)
+      mend(onFaultPoint)
       await this.reopen()
       return 'crashed'
     } finally {
-      onFaultPoint(null)
+      mend(onFaultPoint)
     }
   }
 
@@ -129,8 +122,7 @@ export class World {
       }),
     )
     if (groups.length === 0) return
-    const recount = this.#reader.prepare(RECOUNT).all() as Record<string, unknown>[]
-    for (const { groupId, total, ...counts } of recount) {
+    for (const { group_id: groupId, total, ...counts } of await this.#database.select(RECOUNT)) {
       const group = groups.find((other) => other.groupId === groupId)
       // Of a settled group, members may have been pruned.
       if (group?.counts.total !== total) expect(group?.finishedAt).not.toBeNull()
@@ -150,7 +142,7 @@ function describe(model: Model, job: ModelJob): object {
     hold: job.status === 'QUEUED' ? model.holdOf(job) : null,
     outcome: job.outcome,
     priority: job.priority,
-    position: job.position,
+    position: position(job.position),
     runAt: job.runAt,
     params: JSON.parse(job.params),
     dependsOn: named,
@@ -158,6 +150,6 @@ function describe(model: Model, job: ModelJob): object {
   }
 }
 
-function openStore(folder: string): Promise<Store> {
-  return sqlite(join(folder, 'pawl.db'), { durability: 'process' }).open()
+function openStore({ file, address }: SharedDatabase): Promise<Store> {
+  return (file === null ? storeAt(address) : sqlite(file, { durability: 'process' })).open()
 }

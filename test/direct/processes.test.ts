@@ -3,7 +3,7 @@ import { expect, onTestFailed, test, vi } from 'vitest'
 import { identifyProcess, isSameProcess } from '../../src/platform/processes.ts'
 import { Stage } from './stage.ts'
 
-// The caller in one process, the bodies in another: real files, real signals. A node looks for dead ones every second, and a
+// The caller in one process, the bodies in another: real databases, real signals. A node looks for dead ones every second, and a
 // ticket that nobody renews would block for a minute: what is noticed sooner is noticed because its node is dead.
 
 const SOON = { timeout: 5_000, interval: 10 }
@@ -20,11 +20,11 @@ test('what runs, then the direct execution of another process, then the same hea
   expect(await direct.answer()).toMatchObject({ result: 'direct', skipped: null })
   await stage.ends('next')
   expect(stage.begun()).toEqual(['worker running', 'worker direct', 'worker head', 'worker next'])
-  expect(stage.reservations()).toEqual(['RELEASED COMPLETED'])
+  expect(await stage.reservations()).toEqual(['RELEASED COMPLETED'])
   // The caller is no node any more: it neither executes nor waits.
-  expect(stage.select('select name from pawl_nodes where ended_at is null')).toEqual([{ name: 'worker' }])
+  expect(await stage.select('select name from pawl_nodes where ended_at is null')).toEqual([{ name: 'worker' }])
   await worker.kill()
-  stage.isSound()
+  await stage.isSound()
 })
 
 test('calls of several processes are served in the order of their arrival', async () => {
@@ -84,7 +84,7 @@ test('a caller that is killed while it waits blocks nobody: its ticket expires w
   stage.letGo('running', 'behind it')
   await stage.ends('behind it')
   expect(stage.begun()).toEqual(['worker running', 'worker behind it'])
-  stage.isSound()
+  await stage.isSound()
 })
 
 test('a caller that is killed while its body executes leaves the body to its end', async () => {
@@ -95,11 +95,11 @@ test('a caller that is killed while its body executes leaves the body to its end
   await stage.begins('orphan')
   await caller.kill()
   const dead = "select name from pawl_nodes where ended_at is null and name = 'caller'"
-  await vi.waitFor(() => expect(stage.select(dead)).toEqual([]), SOON)
-  expect(stage.reservations()).toEqual(['RUNNING'])
+  await vi.waitFor(async () => expect(await stage.select(dead)).toEqual([]), SOON)
+  expect(await stage.reservations()).toEqual(['RUNNING'])
   stage.letGo('orphan')
   await stage.becomes(['RELEASED COMPLETED'])
-  stage.isSound()
+  await stage.isSound()
 })
 
 test('an executing process that is killed is told to the caller as a crash, and nothing runs again', async () => {
@@ -110,7 +110,7 @@ test('an executing process that is killed is told to the caller as a crash, and 
   await stage.begins('lost')
   await worker.kill()
   expect(await call.answer()).toMatchObject({ code: 'direct_failed', reason: 'crash' })
-  expect(stage.reservations()).toEqual(['RELEASED FAILED crash'])
+  expect(await stage.reservations()).toEqual(['RELEASED FAILED crash'])
   // Nobody who is alive handles it any more.
   expect(await caller.run('work', 'again').answer()).toMatchObject({ code: 'no_node' })
   const next = await stage.open('next', ['work'])
@@ -118,14 +118,14 @@ test('an executing process that is killed is told to the caller as a crash, and 
   expect(await caller.run('work', 'again').answer()).toMatchObject({ result: 'again' })
   expect(stage.begun()).toEqual(['worker lost', 'next again'])
   await next.kill()
-  stage.isSound()
+  await stage.isSound()
 })
 
 test('a worker that is dead, but whose row is still there, is no node that handles a type', async () => {
   const stage = new Stage()
   const worker = await stage.open('worker', ['work'])
   await worker.kill()
-  expect(stage.select('select claims from pawl_nodes where ended_at is null')).toEqual([{ claims: 1 }])
+  expect(await stage.select('select claims from pawl_nodes where ended_at is null')).toEqual([{ claims: 1 }])
   const caller = await stage.open('caller', [], { start: false })
   expect(await caller.run('work', 'a').answer()).toMatchObject({ code: 'no_node' })
 })
@@ -144,7 +144,7 @@ test('a process that closes gives its tickets back', async () => {
   // Nothing but our orders kept it alive.
   caller.script.child.stdin?.end()
   expect(await caller.script.exited).toBe(0)
-  expect(stage.reservations()).toEqual(['RELEASED caller-gone'])
+  expect(await stage.reservations()).toEqual(['RELEASED caller-gone'])
 })
 
 test('a worker that stops is not counted on', async () => {
@@ -163,10 +163,10 @@ test('a body in a child process is executed like any, and its context is that of
   const call = caller.run('child', { folder: stage.folder })
   const pid = await stage.childWorks()
   stage.letGo('child')
-  const [row] = stage.select('select reservation_id from pawl_reservations')
+  const [row] = await stage.select('select reservation_id from pawl_reservations')
   expect(await call.answer()).toMatchObject({ result: { jobId: row?.['reservation_id'], pid } })
   // There is no Run that would lead to a log file, so none is left behind.
-  expect(existsSync(`${stage.file}-logs`)).toBe(false)
+  expect(existsSync(`${stage.database.address}-logs`)).toBe(false)
 })
 
 test('a child that dies is an error of the call', async () => {
@@ -191,5 +191,5 @@ test('the child of a killed node is dead before the caller is told, also one tha
   await worker.kill()
   expect(await call.answer()).toMatchObject({ code: 'direct_failed', reason: 'crash' })
   expect(isSameProcess(child)).toBe(false)
-  stage.isSound()
+  await stage.isSound()
 })

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { openScheduler, type SchedulerOptions } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
 import { expect, vi } from 'vitest'
-import { isSound, newDatabase, select } from '../recovery/database.ts'
 import { PATIENCE, type Script, startScript } from '../recovery/processes.ts'
+import { storeAt } from '../stores/package-stores.ts'
+import { type Row, SharedDatabase } from '../stores/shared-database.ts'
 
 const NODE = new URL('./fixtures/node.mjs', import.meta.url)
 
@@ -32,10 +32,14 @@ export interface Answer {
 /** A process that calls, executes, or both. */
 export class NodeProcess {
   readonly script: Script
+  readonly #name: string
+  readonly #database: SharedDatabase
   #calls = 0
 
-  constructor(script: Script) {
+  constructor(name: string, script: Script, database: SharedDatabase) {
+    this.#name = name
     this.script = script
+    this.#database = database
   }
 
   /** Calls, and returns at once. The answer comes when the call has ended. */
@@ -49,25 +53,27 @@ export class NodeProcess {
     this.script.child.stdin?.write(`${JSON.stringify(order)}\n`)
   }
 
+  /** Whoever lives finds it dead at its next look, also on a server: see `outlives`. */
   async kill(): Promise<void> {
     this.script.kill('SIGKILL')
     expect(await this.script.exited).toBe('SIGKILL')
+    await this.#database.outlives(this.#name)
   }
 }
 
 /** One database, and processes that share it. The test process only enqueues and reads. */
 export class Stage {
-  readonly file = newDatabase()
-  readonly folder = dirname(this.file)
+  readonly database = new SharedDatabase()
+  readonly folder = this.database.folder
 
   async open(name: string, types: readonly Type[], { start, ...options }: NodeOptions = {}): Promise<NodeProcess> {
-    const script = startScript(NODE, { file: this.file, name, types, options, start })
+    const script = startScript(NODE, { store: this.database.address, folder: this.folder, name, types, options, start })
     await script.tells('opened')
-    return new NodeProcess(script)
+    return new NodeProcess(name, script, this.database)
   }
 
   async enqueue(type: Type, ...list: readonly string[]): Promise<void> {
-    await using scheduler = await openScheduler({ store: sqlite(this.file) })
+    await using scheduler = await openScheduler({ store: storeAt(this.database.address) })
     await scheduler.enqueueMany(list.map((params) => ({ type, params, name: params })))
   }
 
@@ -95,14 +101,13 @@ export class Stage {
   }
 
   /** The reservations in the order of their making: `WAITING`, or `RELEASED FAILED crash`. */
-  reservations(): string[] {
-    return this.select('select status, outcome, reason from pawl_reservations order by reservation_seq').map((row) =>
-      [row['status'], row['outcome'], row['reason']].filter((word) => word !== null).join(' '),
-    )
+  async reservations(): Promise<string[]> {
+    const rows = await this.select('select status, outcome, reason from pawl_reservations order by reservation_seq')
+    return rows.map((row) => [row['status'], row['outcome'], row['reason']].filter((word) => word !== null).join(' '))
   }
 
   async becomes(reservations: readonly string[], patience = PATIENCE): Promise<void> {
-    await vi.waitFor(() => expect(this.reservations()).toEqual(reservations), patience)
+    await vi.waitFor(async () => expect(await this.reservations()).toEqual(reservations), patience)
   }
 
   /** Waits until a body in a child process works. Returns the pid of the child. */
@@ -114,12 +119,12 @@ export class Stage {
     )
   }
 
-  select(sql: string): ReturnType<typeof select> {
-    return select(this.file, sql)
+  select(sql: string): Promise<Row[]> {
+    return this.database.select(sql)
   }
 
-  isSound(): void {
-    isSound(this.file)
+  isSound(): Promise<void> {
+    return this.database.isSound()
   }
 
   #notes(): Note[] {

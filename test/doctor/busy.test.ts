@@ -1,10 +1,10 @@
 // The checks on a store on which others work at full speed: no false alarm, and nobody is kept from working.
 
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { examineStore, repairStore } from '../../src/operations/doctor.ts'
 import { startScript } from '../recovery/processes.ts'
-import { contextOn, newFolder, openStore, select } from './stage.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
+import { contextOn, openStore } from './stage.ts'
 
 const WORKER = new URL('./fixtures/worker.mjs', import.meta.url)
 const SILENT = { info() {}, warn() {}, error() {} }
@@ -12,14 +12,16 @@ const SILENT = { info() {}, warn() {}, error() {} }
 const ENDED = 'select count(*) as n from pawl_runs where status is not null'
 
 test('two processes drain a queue while a third examines it again and again', { timeout: 60_000 }, async () => {
-  const path = join(newFolder(), 'pawl.db')
-  const store = await openStore(path)
-  const workers = [startScript(WORKER, { path, jobs: 1_500 }), startScript(WORKER, { path, jobs: 1_500 })]
+  const database = new SharedDatabase()
+  const { address } = database
+  const store = await openStore(address)
+  const plan = { store: address, jobs: 1_500 }
+  const workers = [startScript(WORKER, plan), startScript(WORKER, plan)]
   const faults: unknown[] = []
   const seen = new Set<number>()
   // 30 parents that are tried three times, and their 2,970 companions.
   const all = 30 * 3 + 2_970
-  for (let ended = 0; ended < all; ended = Number(select(path, ENDED)[0]?.['n'])) {
+  for (let ended = 0; ended < all; ended = Number((await database.select(ENDED))[0]?.['n'])) {
     const { checks } = await examineStore(contextOn(store))
     faults.push(...checks.filter(({ status }) => status === 'fault'))
     seen.add(ended)
@@ -31,13 +33,15 @@ test('two processes drain a queue while a third examines it again and again', { 
 })
 
 test('a process that was killed in the middle is a warning, until it is recovered', async () => {
-  const path = join(newFolder(), 'pawl.db')
-  const worker = startScript(WORKER, { path, jobs: 200, holds: true })
+  const database = new SharedDatabase()
+  const { address } = database
+  const worker = startScript(WORKER, { store: address, jobs: 200, holds: true })
   await worker.tells('begun')
-  const store = await openStore(path)
+  const store = await openStore(address)
   expect((await examineStore(contextOn(store))).checks.find(({ id }) => id === 'nodes')?.status).toBe('ok')
   worker.kill('SIGKILL')
-  await worker.exited
+  expect(await worker.exited).toBe('SIGKILL')
+  await database.outlives('worker')
 
   const examination = await examineStore(contextOn(store))
   expect(examination.ok).toBe(true)

@@ -99,7 +99,7 @@ describe('a database of ours', () => {
 
   test('that another process works on, and one that it left when it was killed', async () => {
     const path = newPath()
-    const worker = startScript(WORKER, { path, jobs: 100 })
+    const worker = startScript(WORKER, { store: path, jobs: 100 })
     await worker.tells('opened')
     // It may write at any time, so nothing is compared but what is there.
     expect(await sqlite(path).inspect()).toMatchObject(CURRENT)

@@ -7,7 +7,7 @@ import type { OperationContext } from '../../src/operations/context.ts'
 import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { createIdSource } from '../../src/platform/ids.ts'
 import type { Store } from '../../src/store/store.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { storeAt } from '../stores/source-stores.ts'
 
 type Row = Readonly<Record<string, string | number | null>>
 
@@ -43,8 +43,8 @@ export function copyOf(path: string): string {
 }
 
 /** Closed after the test. */
-export async function openStore(path: string): Promise<Store> {
-  const store = await sqlite(path).open()
+export async function openStore(address: string): Promise<Store> {
+  const store = await storeAt(address).open()
   stores.push(store)
   return store
 }

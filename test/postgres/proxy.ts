@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { type Answer, Conversation } from './conversation.ts'
 
 /** Where a proxy leads to: a server, or whatever has a URL. */
 interface Target {
@@ -19,8 +20,27 @@ export async function startProxy(target: Target): Promise<Proxy> {
 interface Pair {
   readonly client: Socket
   readonly server: Socket
+  readonly conversation: Conversation
   /** What the server answers does not reach the client any more. */
   isDeaf: boolean
+  /** Nothing is forwarded any more, whatever becomes of the others. */
+  isSilent: boolean
+  /** The commit behind this request is not to be heard of. */
+  losing: Losing | null
+}
+
+interface Losing {
+  readonly request: number
+  readonly lost: (tag: string) => void
+  /** Messages of one answer. Whether they may be forwarded shows at its end. */
+  held: Buffer[]
+  tag: string
+}
+
+/** What to do about the next statement of which the text fits. */
+interface Ambush {
+  readonly fits: RegExp
+  readonly spring: (pair: Pair, request: number) => void
 }
 
 export class Proxy implements AsyncDisposable {
@@ -33,7 +53,7 @@ export class Proxy implements AsyncDisposable {
   #isFrozen = false
   #isDeaf = false
   #isRefusing = false
-  #losing: { readonly statement: string; readonly tag: string; readonly lost: () => void } | null = null
+  #ambush: Ambush | null = null
 
   constructor(listener: Server, target: Target) {
     this.#listener = listener
@@ -82,25 +102,66 @@ export class Proxy implements AsyncDisposable {
     for (const pair of this.#pairs) pair.isDeaf = true
   }
 
+  /** Half-open for good: the connections of this moment stay silent until `heal` breaks them. New ones work. */
+  silence(): void {
+    for (const pair of this.#pairs) {
+      pair.isSilent = true
+      for (const socket of [pair.client, pair.server]) socket.pause()
+    }
+  }
+
   /**
-   * The next connection that sends this statement is broken after the server has carried it out and before the client hears
-   * of it. `tag` is how the server answers it. Resolves when that has happened.
+   * The next commit of a transaction with such a statement, which may be a transaction by itself, is carried out by the server,
+   * and its connection is broken before the client hears of it. Resolves when that has happened, with what the client would
+   * have heard last: `COMMIT`, or of a statement by itself such as `SELECT 3`.
    */
-  loseReplyTo(statement = 'commit', tag = 'COMMIT'): Promise<void> {
+  loseReplyTo(fits: RegExp = /^commit$/): Promise<string> {
     return new Promise((lost) => {
-      this.#losing = { statement, tag: `${tag}\0`, lost }
+      this.#ambush = {
+        fits,
+        spring(pair, request) {
+          pair.losing = { request, lost, held: [], tag: '' }
+        },
+      }
     })
   }
 
-  /** Forwards everything again, also what was held back. Connections that heard nothing are broken: they missed answers. */
+  /** Breaks all connections when such a statement is sent, before the server gets it. Resolves when that has happened. */
+  cutAt(fits: RegExp): Promise<void> {
+    return this.#when(fits, () => this.cut())
+  }
+
+  /** Resolves when such a statement is sent. */
+  hears(fits: RegExp): Promise<void> {
+    return this.#when(fits, () => {})
+  }
+
+  /** Like `cutAt`, but they become silent for good. */
+  silenceAt(fits: RegExp): Promise<void> {
+    return this.#when(fits, () => this.silence())
+  }
+
+  #when(fits: RegExp, act: () => void): Promise<void> {
+    return new Promise((resolve) => {
+      this.#ambush = {
+        fits,
+        spring: () => {
+          act()
+          resolve()
+        },
+      }
+    })
+  }
+
+  /** Forwards everything again, also what was held back. Connections that missed something, or are silent for good, are broken. */
   heal(): void {
     this.#delayMs = 0
     this.#isFrozen = false
     this.#isDeaf = false
     this.#isRefusing = false
-    this.#losing = null
+    this.#ambush = null
     for (const pair of this.#pairs) {
-      if (pair.isDeaf) this.#break(pair)
+      if (pair.isDeaf || pair.isSilent) this.#break(pair)
       else for (const socket of [pair.client, pair.server]) socket.resume()
     }
   }
@@ -118,7 +179,8 @@ export class Proxy implements AsyncDisposable {
   #accept(client: Socket): void {
     if (this.#isRefusing) return void client.resetAndDestroy()
     const server = connect(Number(this.#target.port || 5432), this.#target.hostname)
-    const pair: Pair = { client, server, isDeaf: this.#isDeaf }
+    const conversation = new Conversation()
+    const pair: Pair = { client, server, conversation, isDeaf: this.#isDeaf, isSilent: false, losing: null }
     this.#pairs.add(pair)
     for (const socket of [client, server]) {
       socket.setNoDelay(true)
@@ -127,27 +189,33 @@ export class Proxy implements AsyncDisposable {
       if (this.#isFrozen) socket.pause()
     }
     client.on('data', (chunk) => {
-      const losing = this.#losing
-      if (losing !== null && chunk.includes(losing.statement)) {
-        this.#losing = null
-        this.#loseReply(pair, losing)
-      }
-      this.#forward(server, chunk)
+      for (const { text, request } of conversation.hear(chunk)) this.#lookOut(pair, text, request)
+      if (this.#pairs.has(pair) && !pair.isSilent) this.#forward(server, chunk)
     })
     server.on('data', (chunk) => {
-      if (!pair.isDeaf) this.#forward(client, chunk)
+      const heard = conversation.read(chunk).flatMap((answer) => this.#heardOf(pair, answer))
+      if (!pair.isDeaf && heard.length > 0) this.#forward(client, Buffer.concat(heard))
     })
   }
 
-  #loseReply(pair: Pair, { tag, lost }: { readonly tag: string; readonly lost: () => void }): void {
-    pair.isDeaf = true
-    let heard = Buffer.alloc(0)
-    pair.server.on('data', (chunk) => {
-      heard = Buffer.concat([heard, chunk])
-      if (!heard.includes(tag)) return
-      this.#break(pair)
-      lost()
-    })
+  #lookOut(pair: Pair, text: string, request: number): void {
+    const ambush = this.#ambush
+    if (ambush === null || !ambush.fits.test(text)) return
+    this.#ambush = null
+    ambush.spring(pair, request)
+  }
+
+  /** What the client hears of an answer. Of one that may tell of the commit nothing, until it is known that it does not. */
+  #heardOf(pair: Pair, { bytes, request, state, tag }: Answer): Buffer[] {
+    const { losing } = pair
+    if (losing === null || request < losing.request) return [bytes]
+    losing.held.push(bytes)
+    losing.tag = tag ?? losing.tag
+    if (state === null) return []
+    if (state === 'in-transaction') return losing.held.splice(0)
+    this.#break(pair)
+    losing.lost(losing.tag)
+    return []
   }
 
   /** Nothing overtakes what was sent before it, also when the delay has changed in between. */

@@ -11,7 +11,7 @@ test('a copy that was restored on a younger server goes on at once: events are w
   const { rows } = await postgresPool().query(`select pg_current_xact_id()::text::bigint as xid`)
   await postgresPool().query(
     `insert into "${schema}".events (seq, part, at, transitions)
-     select n, 0, 1, '[]' from generate_series($1::bigint, $1::bigint + 1000) n`,
+     select n, part, 1, '[]' from generate_series($1::bigint, $1::bigint + 1000) n, generate_series(0, 2) part`,
     [Number(rows[0].xid) - 100],
   )
 

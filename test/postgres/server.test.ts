@@ -7,13 +7,16 @@ import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
 import { startProxy } from './proxy.ts'
-import { postgresUrl } from './schemas.ts'
+import { newSchema, postgresUrl } from './schemas.ts'
 import { startServer } from './server.ts'
 
 const PATIENCE = { timeout: 20_000, interval: 10 }
 
-async function connectTo({ url }: { readonly url: string }): Promise<Client & AsyncDisposable> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+async function connectTo(
+  { url }: { readonly url: string },
+  options: { readonly pipeline?: boolean } = {},
+): Promise<Client & AsyncDisposable> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, ...options })
   // Connections are to break here, and nobody else listens.
   client.on('error', () => {})
   await client.connect()
@@ -138,17 +141,74 @@ describe('a proxy', () => {
     await expect(asked).rejects.toThrow(/terminated|ECONNRESET/)
   })
 
-  test('loses the reply to a commit: what was committed stays, and the client cannot know', async () => {
-    await using server = await startServer()
-    await using proxy = await startProxy(server)
+  test('is silent for good on the connections of that moment, and forwards what comes on others', async () => {
+    await using proxy = await open()
     await using client = await connectTo(proxy)
-    await client.query('create table kept (number integer)')
-    await client.query('begin')
-    await client.query('insert into kept values (7)')
-    const lost = proxy.loseReplyTo('commit')
-    await expect(client.query('commit')).rejects.toThrow(/terminated|ECONNRESET/)
-    await lost
+    proxy.silence()
+    const asked = client.query('select 1 as one')
+    asked.catch(() => {})
     await using again = await connectTo(proxy)
-    expect((await again.query('select number from kept')).rows).toEqual([{ number: 7 }])
+    for (let turn = 0; turn < 20; turn++) expect((await again.query('select 2 as two')).rows).toEqual([{ two: 2 }])
+    expect(proxy.connections).toBe(2)
+    proxy.heal()
+    await expect(asked).rejects.toThrow(/terminated|ECONNRESET/)
+    expect((await again.query('select 2 as two')).rows).toEqual([{ two: 2 }])
   })
+
+  test('cuts all connections when a certain statement is sent, and the server never hears of it', async () => {
+    await using proxy = await open()
+    await using bystander = await connectTo(proxy)
+    await using client = await connectTo(proxy)
+    await client.query('create temporary sequence numbers')
+    const cut = proxy.cutAt(/nextval/)
+    await client.query('select 1')
+    await expect(client.query("select nextval('numbers')")).rejects.toThrow(/terminated|ECONNRESET/)
+    await cut
+    await expect(bystander.query('select 1')).rejects.toThrow()
+    await using again = await connectTo(proxy)
+    expect((await again.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  })
+
+  const commits: readonly [string, string, (client: Client, insert: string) => Promise<unknown>][] = [
+    [
+      'a transaction',
+      'COMMIT',
+      async (client, insert) => {
+        await client.query('begin')
+        await client.query({ text: insert, values: [7] })
+        await client.query('commit')
+      },
+    ],
+    [
+      'a transaction that is sent at once',
+      'COMMIT',
+      (client, insert) =>
+        Promise.all([client.query('begin'), client.query({ text: insert, values: [7] }), client.query('commit')]),
+    ],
+    ['a statement by itself', 'INSERT 0 1', (client, insert) => client.query({ text: insert, values: [7] })],
+    [
+      'a prepared statement',
+      'INSERT 0 1',
+      (client, insert) => client.query({ name: 'keep', text: insert, values: [7] }),
+    ],
+  ]
+
+  test.each(commits)(
+    'loses the reply to %s: what was committed stays, and the client cannot know',
+    async (...given) => {
+      const [, tag, commit] = given
+      await using proxy = await open()
+      await using client = await connectTo(proxy, { pipeline: true })
+      const schema = newSchema()
+      await client.query(`create schema ${schema}; create table ${schema}.kept (number integer)`)
+      const insert = `insert into ${schema}.kept values ($1)`
+      await client.query({ name: 'keep', text: insert, values: [6] })
+      const lost = proxy.loseReplyTo(/insert into/)
+      await expect(commit(client, insert)).rejects.toThrow(/terminated|ECONNRESET/)
+      expect(await lost).toBe(tag)
+      await using again = await connectTo(proxy)
+      const { rows } = await again.query(`select number from ${schema}.kept order by number`)
+      expect(rows).toEqual([{ number: 6 }, { number: 7 }])
+    },
+  )
 })

@@ -1,8 +1,7 @@
 import { defineJob, type JobHandle, openScheduler } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
-import { openTestScheduler } from 'pawl/testing'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { newStore, openTestScheduler } from '../stores/package-stores.ts'
 
 // A body that ignores its timeout: its Run ends at the deadline, but what it holds is free only when its code has ended.
 
@@ -91,7 +90,7 @@ test('a body that blocks the event loop past its deadline has timed out, whateve
       return 'too late'
     },
   })
-  await using scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [busy] })
+  await using scheduler = await openScheduler({ store: newStore(), jobs: [busy] })
   const late: string[] = []
   scheduler.on('run.late', ({ claim }) => late.push(claim.jobId))
   const job = await scheduler.enqueue(busy, null)

@@ -1,5 +1,4 @@
 import { expect, onTestFailed, test } from 'vitest'
-import { isSound } from '../recovery/database.ts'
 import { Stage } from './stage.ts'
 
 // A node is killed while a body of it loops for ever in a child process. Two of them must never work at once.
@@ -9,7 +8,7 @@ test('the child is dead before the retry starts', async () => {
   const victim = await stage.startNode('victim', ['child'])
   await stage.enqueue('child', stage.folder, { name: 'loop' })
   await stage.childBeats()
-  victim.kill('SIGKILL')
+  await stage.kill('victim', victim)
   await stage.startNode('next', ['child'])
   await isTakenOver(stage)
 })
@@ -20,7 +19,7 @@ test('a node that was there already does the same', async () => {
   await stage.enqueue('child', stage.folder, { name: 'loop' })
   await stage.childBeats()
   await stage.startNode('other', ['child'])
-  victim.kill('SIGKILL')
+  await stage.kill('victim', victim)
   await isTakenOver(stage)
 })
 
@@ -31,18 +30,18 @@ test('a child that cannot notice the death of its node, because it is stopped, i
   const pid = await stage.childBeats()
   onTestFailed(() => killIfThere(pid))
   process.kill(pid, 'SIGSTOP')
-  victim.kill('SIGKILL')
+  await stage.kill('victim', victim)
   await stage.startNode('next', ['child'])
   await isTakenOver(stage)
 })
 
 async function isTakenOver(stage: Stage): Promise<void> {
   await stage.drains()
-  expect(stage.jobs()).toEqual(['loop 1 FINISHED, run FAILED crash', 'loop 2 FINISHED, run COMPLETED'])
-  const { beganAt, isFirstAlive } = stage.resultOf(2)
+  expect(await stage.jobs()).toEqual(['loop 1 FINISHED, run FAILED crash', 'loop 2 FINISHED, run COMPLETED'])
+  const { beganAt, isFirstAlive } = await stage.resultOf(2)
   expect(isFirstAlive).toBe(false)
   expect(stage.lastBeat()).toBeLessThan(beganAt)
-  isSound(stage.file)
+  await stage.isSound()
 }
 
 /** A stopped child that nobody killed would stay for ever. */

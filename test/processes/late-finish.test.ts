@@ -1,24 +1,24 @@
-import { existsSync, rmSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { isSound, readTables } from '../recovery/database.ts'
 import { PATIENCE, type Script, Stage } from './stage.ts'
 
-// A node is taken for dead although it lives: somebody deleted the file by which it shows that it does.
+// A node is taken for dead although it lives: somebody deleted the file, or the row, by which it shows that it does.
 
 test('a finish that comes after recovery changes nothing, and is told as late', async () => {
   const stage = new Stage()
   const zombie = await takenForDead(stage)
   stage.letGo('a')
   await stage.becomes(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
-  const tables = readTables(stage.file)
+  const tables = await stage.database.tables()
   zombie.kill('SIGCONT')
-  const { job_id } = stage.select('select job_id from pawl_jobs where attempt = 1')[0] ?? {}
-  expect(await zombie.tells('late')).toBe(job_id)
+  const [first] = await stage.select('select job_id from pawl_jobs where attempt = 1')
+  expect(await zombie.tells('late')).toBe(first?.['job_id'])
+  const after = await stage.database.tables()
   for (const name of ['pawl_jobs', 'pawl_runs', 'pawl_events', 'pawl_occupancies'] as const) {
-    expect(readTables(stage.file)[name]).toEqual(tables[name])
+    expect(tables[name]).toBeDefined()
+    expect(after[name]).toEqual(tables[name])
   }
   expect(stage.begun()).toEqual(['zombie a 1', 'other a 2'])
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 test('it registers anew and claims again, and what it claims is recovered when it really dies', async () => {
@@ -31,7 +31,7 @@ test('it registers anew and claims again, and what it claims is recovered when i
   await stage.becomes(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
   await stage.enqueue('polite', 'b')
   await stage.begins('b')
-  zombie.kill('SIGKILL')
+  await stage.kill('zombie', zombie)
   await stage.becomes(
     [
       'a 1 FINISHED, run FAILED crash',
@@ -41,7 +41,7 @@ test('it registers anew and claims again, and what it claims is recovered when i
     ],
     { timeout: 5_000, interval: 10 },
   )
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 test('it registers anew also when it comes back in the middle of its own recovery', async () => {
@@ -53,15 +53,14 @@ test('it registers anew also when it comes back in the middle of its own recover
   await stopAndForget(stage, zombie)
   await other.tells('stoppedAt')
   zombie.kill('SIGCONT')
-  const proof = await proofOfLife(stage, zombie)
-  await vi.waitFor(() => expect(existsSync(proof)).toBe(true), PATIENCE)
+  await vi.waitFor(async () => expect(await stage.proves(zombie)).toBe(true), PATIENCE)
   other.kill('SIGCONT')
   await other.tells('recovered')
   stage.letGo('a')
   await zombie.tells('late')
   await stage.enqueue('polite', 'b')
   await stage.begins('b')
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 async function takenForDead(stage: Stage): Promise<Script> {
@@ -76,9 +75,5 @@ async function takenForDead(stage: Stage): Promise<Script> {
 
 async function stopAndForget(stage: Stage, node: Script): Promise<void> {
   node.kill('SIGSTOP')
-  rmSync(await proofOfLife(stage, node))
-}
-
-async function proofOfLife(stage: Stage, node: Script): Promise<string> {
-  return `${stage.file}-node-${await node.tells<string>('nodeId')}`
+  await stage.forget('zombie', node)
 }

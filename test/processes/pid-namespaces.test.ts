@@ -1,5 +1,4 @@
 import { expect, type TestContext, test } from 'vitest'
-import { isSound } from '../recovery/database.ts'
 import { insideOf, UNSHARE, whyNoNamespaces } from './namespaces.ts'
 import { Stage } from './stage.ts'
 
@@ -23,14 +22,14 @@ test.concurrent('nodes in separate pid namespaces share the work, and each Job i
   await stage.enqueueMany(items)
   const nodes = await Promise.all(['left', 'right'].map((name) => start(stage, name, { concurrency: 2 })))
   await stage.drains()
-  expect(stage.select('select name, pid from pawl_nodes order by name')).toEqual([
+  expect(await stage.select('select name, pid from pawl_nodes order by name')).toEqual([
     { name: 'left', pid: 1 },
     { name: 'right', pid: 1 },
   ])
   const begun = stage.notes().filter(({ what }) => what === 'begin')
   expect(begun.map(({ params }) => Number(params)).sort((a, b) => a - b)).toEqual(items.map(({ params }) => params))
   for (const node of nodes) expect(node.told).toHaveLength(1)
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 test.concurrent('one that is killed is recovered by the other, whose own Jobs are untouched', async (context) => {
@@ -48,7 +47,7 @@ test.concurrent('one that is killed is recovered by the other, whose own Jobs ar
   stage.letGo('b')
   await stage.drains()
   expect(stage.begun()).toEqual(['victim a 1', 'survivor b 1', 'survivor a 2'])
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 test.concurrent('one that is stopped is not declared dead', async (context) => {
@@ -66,7 +65,7 @@ test.concurrent('one that is stopped is not declared dead', async (context) => {
   process.kill(pid, 'SIGCONT')
   await stage.becomes(['a 1 FINISHED, run COMPLETED', 'later 1 FINISHED, run COMPLETED'])
   expect(observer.told).toHaveLength(1)
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 test.concurrent('a child process of a killed one is dead before its retry starts', async (context) => {
@@ -78,9 +77,9 @@ test.concurrent('a child process of a killed one is dead before its retry starts
   await start(stage, 'survivor')
   victim.kill('SIGKILL')
   await stage.drains()
-  const { beganAt } = stage.resultOf(2)
+  const { beganAt } = await stage.resultOf(2)
   expect(stage.lastBeat()).toBeLessThan(beganAt)
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 function start(stage: Stage, name: string, options = {}) {

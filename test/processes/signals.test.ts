@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { isSound } from '../recovery/database.ts'
 import { Stage } from './stage.ts'
 
 // SIGTERM and SIGINT to a process whose scheduler handles signals.
@@ -16,9 +15,9 @@ test('it waits for what executes, claims nothing more, and exits with 0', async 
   await stage.enqueue('deaf', 'b')
   stage.letGo('a')
   expect(await node.exited).toBe(0)
-  expect(stage.jobs()).toEqual(['a 1 FINISHED, run COMPLETED', 'b 1 QUEUED, no run'])
-  expect(stage.select('select name from pawl_nodes where ended_at is null')).toEqual([])
-  isSound(stage.file)
+  expect(await stage.jobs()).toEqual(['a 1 FINISHED, run COMPLETED', 'b 1 QUEUED, no run'])
+  expect(await stage.select('select name from pawl_nodes where ended_at is null')).toEqual([])
+  await stage.isSound()
 })
 
 test.for(['SIGTERM', 'SIGINT'] as const)(
@@ -30,7 +29,7 @@ test.for(['SIGTERM', 'SIGINT'] as const)(
     await stage.begins('a')
     node.kill(signal)
     expect(await node.exited).toBe(0)
-    expect(stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown', 'a 2 QUEUED, no run'])
+    expect(await stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown', 'a 2 QUEUED, no run'])
     stage.letGo('a')
     const next = await stage.startNode('next', ['polite'])
     expect(await next.tells('started')).toEqual({
@@ -42,9 +41,9 @@ test.for(['SIGTERM', 'SIGINT'] as const)(
     })
     await stage.begins('a', 2)
     await stage.drains()
-    expect(stage.select(COUNTS)).toEqual([UNCHARGED])
-    expect(waitedMs(stage)).toBe(0)
-    isSound(stage.file)
+    expect(await stage.select(COUNTS)).toEqual([UNCHARGED])
+    expect(await waitedMs(stage)).toBe(0)
+    await stage.isSound()
   },
 )
 
@@ -55,13 +54,14 @@ test('a body that ignores the abort does not keep the process, and the next one 
   await stage.begins('a')
   node.kill('SIGTERM')
   expect(await node.exited).toBe(0)
-  expect(stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown, occupied', 'a 2 QUEUED, no run'])
+  await stage.database.outlives()
+  expect(await stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown, occupied', 'a 2 QUEUED, no run'])
   stage.letGo('a')
   await stage.startNode('next', ['deaf'])
   await stage.drains()
-  expect(stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown', 'a 2 FINISHED, run COMPLETED'])
-  expect(stage.select(COUNTS)).toEqual([UNCHARGED])
-  isSound(stage.file)
+  expect(await stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown', 'a 2 FINISHED, run COMPLETED'])
+  expect(await stage.select(COUNTS)).toEqual([UNCHARGED])
+  await stage.isSound()
 })
 
 test('a Job that must not be retried is not retried after a shutdown either', async () => {
@@ -71,7 +71,7 @@ test('a Job that must not be retried is not retried after a shutdown either', as
   await stage.begins('a')
   node.kill('SIGTERM')
   expect(await node.exited).toBe(0)
-  expect(stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown'])
+  expect(await stage.jobs()).toEqual(['a 1 FINISHED, run FAILED shutdown'])
 })
 
 test.for([
@@ -86,7 +86,8 @@ test.for([
   await node.tells('closing')
   node.kill(signal)
   expect(await node.exited).toBe(code)
-  expect(stage.jobs()).toEqual(['a 1 RUNNING, run open, occupied'])
+  await stage.database.outlives()
+  expect(await stage.jobs()).toEqual(['a 1 RUNNING, run open, occupied'])
   const next = await stage.startNode('next', ['deaf'])
   expect(await next.tells('started')).toEqual({
     runningJobsRecovered: 1,
@@ -95,14 +96,14 @@ test.for([
     jobGroupsRecovered: 0,
     errors: [],
   })
-  expect(stage.jobs()[0]).toBe('a 1 FINISHED, run FAILED crash')
+  expect((await stage.jobs())[0]).toBe('a 1 FINISHED, run FAILED crash')
 })
 
 const COUNTS = 'select error_retries, crash_retries, shutdown_retries from pawl_jobs where attempt = 2'
 
 /** How long after the failure the retry was due. */
-function waitedMs(stage: Stage): number {
-  const [row] = stage.select(`select retry.run_at - run.finished_at as waited from pawl_jobs retry
+async function waitedMs(stage: Stage): Promise<number> {
+  const [row] = await stage.select(`select retry.run_at - run.finished_at as waited from pawl_jobs retry
     join pawl_jobs first on first.job_id = retry.retry_of join pawl_runs run on run.seq = first.seq`)
   return Number(row?.['waited'])
 }

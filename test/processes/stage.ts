@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type EnqueueOptions, openScheduler, type SchedulerOptions } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
 import type { FaultPoint } from 'pawl/testing'
 import { expect, vi } from 'vitest'
-import { newDatabase, readJobs, select } from '../recovery/database.ts'
 import { PATIENCE, runScript, type Script, startScript } from '../recovery/processes.ts'
+import { storeAt, storeKind } from '../stores/package-stores.ts'
+import { type Row, SharedDatabase } from '../stores/shared-database.ts'
 
 export { PATIENCE, type Script }
 
@@ -30,8 +30,9 @@ interface Options extends Pick<SchedulerOptions, 'concurrency' | 'handleSignals'
 
 /** One database and the processes that share it. The test process only enqueues and reads. */
 export class Stage {
-  readonly file = newDatabase()
-  readonly folder = dirname(this.file)
+  readonly database = new SharedDatabase()
+  readonly folder = this.database.folder
+  readonly #plan = { store: this.database.address, folder: this.folder }
 
   /** Starts a node as a process of its own, and waits until it has started. */
   async startNode(
@@ -40,25 +41,25 @@ export class Stage {
     { stopAt, ...options }: Options = {},
     prefix: readonly string[] = [],
   ): Promise<Script> {
-    const node = startScript(NODE, { file: this.file, name, types, options, stopAt }, prefix)
+    const node = startScript(NODE, { ...this.#plan, name, types, options, stopAt }, prefix)
     await node.tells('started')
     return node
   }
 
   /** Makes types known, so that Jobs can be enqueued before any node runs. */
   async makeKnown(types: readonly Type[]): Promise<void> {
-    const plan = { file: this.file, name: 'registrar', types, start: false }
+    const plan = { ...this.#plan, name: 'registrar', types, start: false }
     expect(await runScript(NODE, plan)).toMatchObject({ exit: 0 })
   }
 
   async enqueue(type: Type, params: unknown, options: EnqueueOptions = {}): Promise<string> {
-    await using scheduler = await openScheduler({ store: sqlite(this.file) })
+    await using scheduler = await openScheduler({ store: storeAt(this.database.address) })
     const { jobId } = await scheduler.enqueue(type, params, { name: String(params), ...options })
     return jobId
   }
 
   async enqueueMany(items: readonly { readonly type: Type; readonly params: unknown }[]): Promise<string[]> {
-    await using scheduler = await openScheduler({ store: sqlite(this.file) })
+    await using scheduler = await openScheduler({ store: storeAt(this.database.address) })
     const handles = await scheduler.enqueueMany(items.map((item) => ({ ...item, name: String(item.params) })))
     return handles.map(({ jobId }) => jobId)
   }
@@ -84,17 +85,17 @@ export class Stage {
 
   /** Waits until a body with these params has begun. */
   async begins(params: string, attempt = 1): Promise<Note> {
-    return await vi.waitFor(() => {
+    return await vi.waitFor(async () => {
       const found = this.notes().find((note) => note.params === params && note.attempt === attempt)
       if (found === undefined)
-        throw new Error(`Attempt ${attempt} of ${params} has not begun: ${this.jobs().join('; ')}`)
+        throw new Error(`Attempt ${attempt} of ${params} has not begun: ${(await this.jobs()).join('; ')}`)
       return found
     }, PATIENCE)
   }
 
   /** Waits until the Jobs read like this, one line each. */
   async becomes(jobs: readonly string[], patience: { timeout: number; interval: number } = PATIENCE): Promise<void> {
-    await vi.waitFor(() => expect(this.jobs()).toEqual(jobs), patience)
+    await vi.waitFor(async () => expect(await this.jobs()).toEqual(jobs), patience)
   }
 
   /** Waits until so many bodies have begun. */
@@ -105,24 +106,54 @@ export class Stage {
   /** Waits until no Job is QUEUED or RUNNING any more. */
   async drains(): Promise<void> {
     const live = "select count(*) as jobs from pawl_jobs_readable where status in ('QUEUED', 'RUNNING')"
-    await vi.waitFor(() => expect(this.select(live)).toEqual([{ jobs: 0 }]), { timeout: 60_000, interval: 50 })
+    await vi.waitFor(async () => expect(await this.select(live)).toEqual([{ jobs: 0 }]), {
+      timeout: 60_000,
+      interval: 50,
+    })
   }
 
-  jobs(): string[] {
-    return readJobs(this.file)
+  jobs(): Promise<string[]> {
+    return this.database.jobs()
   }
 
   /** The claims of all processes in the order of their commits, as the ids of the Jobs. */
   async claims(): Promise<string[]> {
-    const store = await sqlite(this.file).open()
+    const store = await storeAt(this.database.address).open()
     const rows = await store.readEvents(0, 1_000_000)
     await store.close()
     const started = rows.flatMap(({ transitions }) => transitions).filter(({ kind }) => kind === 'job.started')
     return started.map(({ jobId }) => jobId)
   }
 
-  select(sql: string): ReturnType<typeof select> {
-    return select(this.file, sql)
+  select(sql: string): Promise<Row[]> {
+    return this.database.select(sql)
+  }
+
+  isSound(): Promise<void> {
+    return this.database.isSound()
+  }
+
+  /** Kills a node. Whoever lives finds it dead at its next look, also on a server: see `outlives`. */
+  async kill(name: string, node: Script): Promise<void> {
+    node.kill('SIGKILL')
+    expect(await node.exited).toBe('SIGKILL')
+    await this.database.outlives(name)
+  }
+
+  /** Takes away what proves that a node lives, though it does. */
+  async forget(name: string, node: Script): Promise<void> {
+    if (storeKind === 'postgres') await this.database.outlives(name)
+    else rmSync(await this.#proofOfLife(node))
+  }
+
+  async proves(node: Script): Promise<boolean> {
+    if (storeKind === 'sqlite') return existsSync(await this.#proofOfLife(node))
+    const nodeId = await node.tells<string>('nodeId')
+    return (await this.select(`select beat from pawl_lives where node_id = '${nodeId}'`)).length === 1
+  }
+
+  async #proofOfLife(node: Script): Promise<string> {
+    return `${this.database.address}-node-${await node.tells<string>('nodeId')}`
   }
 
   /** Waits until a body in a child process works. Returns the pid of the child. */
@@ -137,8 +168,10 @@ export class Stage {
   }
 
   /** What the child of a later attempt found. */
-  resultOf(attempt: number): { readonly beganAt: number; readonly isFirstAlive: boolean } {
-    const [row] = this.select(`select result from pawl_runs join pawl_jobs using (seq) where attempt = ${attempt}`)
+  async resultOf(attempt: number): Promise<{ readonly beganAt: number; readonly isFirstAlive: boolean }> {
+    const [row] = await this.select(
+      `select result from pawl_runs join pawl_jobs using (seq) where attempt = ${attempt}`,
+    )
     return JSON.parse(String(row?.['result'])) as { beganAt: number; isFirstAlive: boolean }
   }
 }

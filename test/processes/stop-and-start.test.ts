@@ -1,6 +1,6 @@
 import { defineJob } from 'pawl'
-import { openTestScheduler } from 'pawl/testing'
 import { expect, test } from 'vitest'
+import { openTestScheduler } from '../stores/package-stores.ts'
 
 test('a stop that times out aborts nothing; after start the Job runs on, once, to its own end', async () => {
   let begun = 0

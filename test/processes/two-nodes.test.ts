@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { isSound } from '../recovery/database.ts'
+import { storeKind } from '../stores/package-stores.ts'
 import { mostAtOnce, Stage, type Type } from './stage.ts'
 
 const JOBS = 3_000
 const TYPES = ['quick', 'quick', 'gpu', 'quick', 'quick', 'pair', 'quick', 'quick', 'quick', 'quick'] as const
 
-test('two processes execute thousands of Jobs of one file: each once, in order, within the limits', {
+test('two processes execute thousands of Jobs of one database: each once, in order, within the limits', {
   timeout: 90_000,
 }, async () => {
   const stage = new Stage()
@@ -29,7 +29,8 @@ test('two processes execute thousands of Jobs of one file: each once, in order, 
   for (const type of new Set<string>(TYPES)) {
     const ofType = claimed.filter((place) => items[place]?.type === type)
     expect(ofType).toHaveLength(items.filter((item) => item.type === type).length)
-    isAscending(ofType)
+    // On a server two claims at the same instant pass over each other's Jobs: there the order is that of each process.
+    if (storeKind === 'sqlite') isAscending(ofType)
     // One process may get all of a limited type: whoever frees the permit claims in the same commit.
     for (const name of ['left', 'right']) {
       isAscending(begun.filter(({ node, ...note }) => node === name && note.type === type).map(({ params }) => params))
@@ -42,9 +43,9 @@ test('two processes execute thousands of Jobs of one file: each once, in order, 
     expect(mostAtOnce(notes.filter(({ node }) => node === name))).toBeLessThanOrEqual(4)
 
   expect(
-    stage.select('select status, outcome, attempt, count(*) as jobs from pawl_jobs_readable group by 1, 2, 3'),
+    await stage.select('select status, outcome, attempt, count(*) as jobs from pawl_jobs_readable group by 1, 2, 3'),
   ).toEqual([{ status: 'FINISHED', outcome: 'COMPLETED', attempt: 1, jobs: JOBS }])
-  isSound(stage.file)
+  await stage.isSound()
 })
 
 function isAscending(numbers: readonly unknown[]): void {

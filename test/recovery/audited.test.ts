@@ -1,32 +1,34 @@
-import { sqlite } from 'pawl/sqlite'
 import { onFaultPoint } from 'pawl/testing'
 import { afterEach, expect, test } from 'vitest'
-import { newDatabase, readTables } from './database.ts'
+import { breakAt, breaksOff, mend, withoutNames } from '../stores/breaks.ts'
+import { storeAt } from '../stores/package-stores.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
 import { auditedOperations } from './door-operations.ts'
 import { Stage } from './operations.ts'
 
 // Each audited change is broken off before its first write, before its second, and so on until it passes whole: at no
 // time is there a change without its note, or a note without its change.
 
-afterEach(() => onFaultPoint(null))
+afterEach(() => mend(onFaultPoint))
 
 test.for(auditedOperations)('$name: the note is there if and only if the change is', async ({ prepare }) => {
-  const file = newDatabase()
-  const store = await sqlite(file).open()
+  const database = new SharedDatabase()
+  const store = await storeAt(database.address).open()
   const stage = new Stage(store)
   await store.registerNode(stage.node)
   const operate = await prepare(stage)
-  const { pawl_audit: noNotes, sqlite_sequence: _, ...unchanged } = readTables(file)
+  const read = async () => {
+    const { pawl_audit: notes, sqlite_sequence: _, ...tables } = withoutNames(await database.tables())
+    return { notes, tables }
+  }
+  const { notes: noNotes, tables: unchanged } = await read()
   expect(noNotes).toEqual([])
   let breaks = 0
   for (let isWhole = false; !isWhole; ) {
-    breakBefore(breaks + 1)
-    isWhole = await operate().then(
-      () => true,
-      () => false,
-    )
-    onFaultPoint(null)
-    const { pawl_audit: notes, sqlite_sequence: __, ...tables } = readTables(file)
+    breakAt(onFaultPoint, 'store:statement', breaks + 1)
+    isWhole = !(await breaksOff(operate))
+    mend(onFaultPoint)
+    const { notes, tables } = await read()
     if (isWhole) {
       expect(notes).toHaveLength(1)
       expect(tables).not.toEqual(unchanged)
@@ -39,11 +41,3 @@ test.for(auditedOperations)('$name: the note is there if and only if the change 
   expect(breaks).toBeGreaterThan(1)
   await store.close()
 })
-
-/** Right before the n-th write. */
-function breakBefore(nth: number): void {
-  let passed = 0
-  onFaultPoint((point) => {
-    if (point === 'store:statement' && ++passed === nth) throw new Error('crash')
-  })
-}

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { readJobs } from './database.ts'
 import { NOTHING_RECOVERED, Scene, SECOND } from './scene.ts'
 
 // Crashes have a budget of their own: three retries, after 0, 10 and 60 s.
@@ -18,7 +17,7 @@ test('a Job whose process crashes each time is retried at once, after 10 s and a
     scene.clock.set(waiting?.runAt ?? 0)
   }
   expect(delays).toEqual([0, 10 * SECOND, 60 * SECOND])
-  expect(readJobs(scene.file)).toEqual([1, 2, 3, 4].map((attempt) => `a ${attempt} FINISHED, run FAILED crash`))
+  expect(await scene.database.jobs()).toEqual([1, 2, 3, 4].map((attempt) => `a ${attempt} FINISHED, run FAILED crash`))
 })
 
 test('a retry after a crash does not start before its time', async () => {
@@ -62,7 +61,7 @@ test.for([
   await scene.enqueue(['a'], { retry, businessKey: 'the-a' })
   await scene.crashAfterClaiming(1)
   expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
-  expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash'])
+  expect(await scene.database.jobs()).toEqual(['a 1 FINISHED, run FAILED crash'])
   await scene.executeDue()
   expect(scene.executed).toEqual([])
 })
@@ -81,5 +80,5 @@ test('a Job that someone wished to cancel is not retried by recovery', async () 
     store.cancelJob({ jobId: job?.claim.jobId ?? '', mode: 'graceful', reason: null, now: scene.clock.now() }),
   )
   expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
-  expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash'])
+  expect(await scene.database.jobs()).toEqual(['a 1 FINISHED, run FAILED crash'])
 })

@@ -52,33 +52,12 @@ function withHandle<T>(file: string, work: (handle: Handle) => T): T {
 
 /** Every row of every table. Of the nodes only those that have not left: each start makes a new one, and that is right. */
 export function readTables(file: string): Readonly<Record<string, Row[]>> {
-  const tables = select(
-    file,
-    "select name from sqlite_schema where type = 'table' and (name like 'pawl_%' or name = 'sqlite_sequence')",
-  )
-  return Object.fromEntries(
-    tables.map(({ name }) => [
-      name,
-      select(file, `select * from ${name} ${name === 'pawl_nodes' ? 'where ended_at is null' : ''}`),
-    ]),
-  )
-}
-
-const SELECT_JOBS = `
-select j.name, j.attempt, readable.status, r.seq is not null as has_run, r.status as run_status, r.reason,
-  o.seq is not null as is_occupied
-from pawl_jobs j
-join pawl_jobs_readable readable using (job_id)
-left join pawl_runs r using (seq)
-left join pawl_occupancies o using (seq)
-order by j.seq`
-
-/** One line per Job in the order of their making: `a 1 FINISHED, run FAILED crash` or `a 2 RUNNING, run open, occupied`. */
-export function readJobs(file: string): string[] {
-  return select(file, SELECT_JOBS).map((row) => {
-    const outcome = [row['run_status'], row['reason']].filter((word) => word !== null).join(' ')
-    const run = row['has_run'] === 0 ? 'no run' : `run ${outcome === '' ? 'open' : outcome}`
-    return `${row['name']} ${row['attempt']} ${row['status']}, ${run}${row['is_occupied'] === 1 ? ', occupied' : ''}`
+  const ours = "type = 'table' and (name like 'pawl_%' or name = 'sqlite_sequence')"
+  return withHandle(file, (handle) => {
+    const tables = handle.prepare(`select name from sqlite_schema where ${ours}`).all() as { readonly name: string }[]
+    const rowsOf = (name: string) =>
+      handle.prepare(`select * from ${name} ${name === 'pawl_nodes' ? 'where ended_at is null' : ''}`).all() as Row[]
+    return Object.fromEntries(tables.map(({ name }) => [name, rowsOf(name)]))
   })
 }
 
@@ -122,7 +101,9 @@ export function isSound(file: string): void {
       select seq, tag from pawl_job_tags where seq not in (select seq from pawl_jobs where tags is not null)`,
     'a broken reference': 'pragma foreign_key_check',
   }
-  const found = Object.entries(contradictions).filter(([, sql]) => select(file, sql).length > 0)
-  expect(found.map(([name]) => name)).toEqual([])
-  expect(select(file, 'pragma integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  withHandle(file, (handle) => {
+    const found = Object.entries(contradictions).filter(([, sql]) => handle.prepare(sql).all().length > 0)
+    expect(found.map(([name]) => name)).toEqual([])
+    expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
+  })
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { readJobs } from './database.ts'
 import { NOTHING_RECOVERED, Scene } from './scene.ts'
 
 // Real processes, killed by SIGKILL while bodies execute.
@@ -7,17 +6,17 @@ import { NOTHING_RECOVERED, Scene } from './scene.ts'
 test('killed while a body executes: the Run fails, and the retry runs once', async () => {
   const scene = new Scene()
   expect(await scene.crash({ enqueue: ['a'], bodies: 1, body: 'die' })).toBe('killed')
-  expect(readJobs(scene.file)).toEqual(['a 1 RUNNING, run open, occupied'])
+  expect(await scene.database.jobs()).toEqual(['a 1 RUNNING, run open, occupied'])
   expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
   await scene.executeDue()
   expect([...scene.begun, ...scene.executed]).toEqual(['a 1', 'a 2'])
-  expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
+  expect(await scene.database.jobs()).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 FINISHED, run COMPLETED'])
 })
 
 test('killed when the body has ended, before its outcome is written: it cannot be known, so it counts as a crash', async () => {
   const scene = new Scene()
   expect(await scene.crash({ enqueue: ['a'], bodies: 1, arm: 'claim', at: 'executor:body-ended' })).toBe('killed')
-  expect(readJobs(scene.file)).toEqual(['a 1 RUNNING, run open, occupied'])
+  expect(await scene.database.jobs()).toEqual(['a 1 RUNNING, run open, occupied'])
   expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
   await scene.executeDue()
   expect([...scene.begun, ...scene.executed]).toEqual(['a 1', 'a 2'])
@@ -27,7 +26,7 @@ test('killed with several bodies: all are recovered, and their retries run befor
   const scene = new Scene()
   const plan = { enqueue: ['a', 'b', 'c', 'd', 'e'], bodies: 2, body: 'die', concurrency: 2 } as const
   expect(await scene.crash(plan)).toBe('killed')
-  expect(readJobs(scene.file)).toEqual([
+  expect(await scene.database.jobs()).toEqual([
     'a 1 RUNNING, run open, occupied',
     'b 1 RUNNING, run open, occupied',
     'c 1 QUEUED, no run',
@@ -54,7 +53,7 @@ test('killed again and again: three retries, and then no more', async () => {
     await scene.crashAfterClaiming(1)
   }
   expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1 })
-  expect(readJobs(scene.file)).toEqual([1, 2, 3, 4].map((attempt) => `a ${attempt} FINISHED, run FAILED crash`))
+  expect(await scene.database.jobs()).toEqual([1, 2, 3, 4].map((attempt) => `a ${attempt} FINISHED, run FAILED crash`))
 })
 
 test('killed with a Job that must not be retried: its Run fails, and nothing follows', async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { readJobs } from './database.ts'
-import { NOTHING_RECOVERED, Scene } from './scene.ts'
+import { KILLS_MIN, NOTHING_RECOVERED, nextWrite, Scene } from './scene.ts'
 
 // Real processes, killed by SIGKILL while they enqueue three Jobs together: all of them are there afterwards, or none.
 
@@ -8,31 +7,31 @@ const enqueuer = { enqueue: ['a', 'b', 'c'], arm: 'enqueue' } as const
 
 const ALL = ['a 1 QUEUED, no run', 'b 1 QUEUED, no run', 'c 1 QUEUED, no run']
 
-test('killed before any write of the enqueue: none of the Jobs exists', async () => {
-  let writes = 0
-  for (;;) {
+test('killed before any write of the enqueue: none of the Jobs exists', { timeout: 120_000 }, async () => {
+  let kills = 0
+  for (let write = 1; ; write = nextWrite(write)) {
     const scene = new Scene()
-    await scene.crash({ ...enqueuer, at: 'store:statement', nth: writes + 1 })
-    const jobs = readJobs(scene.file)
+    await scene.crash({ ...enqueuer, at: 'store:statement', nth: write })
+    const jobs = await scene.database.jobs()
     if (jobs.length > 0) {
       expect(jobs).toEqual(ALL)
       break
     }
-    writes++
+    kills++
   }
-  expect(writes).toBeGreaterThanOrEqual(3)
+  expect(kills).toBeGreaterThanOrEqual(KILLS_MIN)
 })
 
 test('killed right before its commit: none', async () => {
   const scene = new Scene()
   expect(await scene.crash({ ...enqueuer, at: 'store:before-commit' })).toBe('killed')
-  expect(readJobs(scene.file)).toEqual([])
+  expect(await scene.database.jobs()).toEqual([])
 })
 
 test('killed right after its commit: all, and each runs once', async () => {
   const scene = new Scene()
   expect(await scene.crash({ ...enqueuer, at: 'store:after-commit' })).toBe('killed')
-  expect(readJobs(scene.file)).toEqual(ALL)
+  expect(await scene.database.jobs()).toEqual(ALL)
   expect(await scene.recoverTwice()).toEqual(NOTHING_RECOVERED)
   await scene.executeDue()
   expect(scene.executed).toEqual(['a 1', 'b 1', 'c 1'])

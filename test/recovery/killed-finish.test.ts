@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { readJobs } from './database.ts'
-import { NOTHING_RECOVERED, Scene } from './scene.ts'
+import { KILLS_MIN, killedAfterCommit, NOTHING_RECOVERED, nextWrite, Scene } from './scene.ts'
 
 // Real processes, killed by SIGKILL while they write an outcome. Neither "RUNNING with an ended Run" nor "FAILED without
 // its retry" can come about: outcome, Job, occupancy, retry and follow-ups are one transaction.
 
-const NOTHING_WRITTEN = ['a 1 RUNNING, run open, occupied']
+const NOTHING_WRITTEN = ['a 1 RUNNING, run open, occupied'] as const
 
 const outcomes = [
   { body: 'return', whole: ['a 1 FINISHED, run COMPLETED'] },
@@ -15,20 +14,21 @@ const outcomes = [
 
 test.for(outcomes)(
   'bodies that $body: killed before any write of the outcome, nothing of it is there',
+  { timeout: 120_000 },
   async ({ body, whole }) => {
-    let writes = 0
-    for (;;) {
+    let kills = 0
+    for (let write = 1; ; write = nextWrite(write)) {
       const scene = new Scene()
-      const plan = { enqueue: ['a'], bodies: 1, body, arm: 'body', at: 'store:statement', nth: writes + 1 } as const
+      const plan = { enqueue: ['a'], bodies: 1, body, arm: 'body', at: 'store:statement', nth: write } as const
       const how = await scene.crash(plan)
-      if (how === 'exited' || readJobs(scene.file)[0] !== NOTHING_WRITTEN[0]) {
-        expect(readJobs(scene.file)).toEqual(whole)
+      if (how === 'exited' || (await scene.database.jobs())[0] !== NOTHING_WRITTEN[0]) {
+        expect(await scene.database.jobs()).toEqual(whole)
         break
       }
       await isRecovered(scene)
-      writes++
+      kills++
     }
-    expect(writes).toBeGreaterThanOrEqual(3)
+    expect(kills).toBeGreaterThanOrEqual(KILLS_MIN)
   },
 )
 
@@ -39,19 +39,19 @@ test.for(outcomes)('bodies that $body: killed right before the commit of the out
 })
 
 async function isRecovered(scene: Scene): Promise<void> {
-  expect(readJobs(scene.file)).toEqual(NOTHING_WRITTEN)
+  expect(await scene.database.jobs()).toEqual(NOTHING_WRITTEN)
   expect(await scene.recoverTwice()).toEqual({ ...NOTHING_RECOVERED, runningJobsRecovered: 1, retriesCreated: 1 })
-  expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 QUEUED, no run'])
+  expect(await scene.database.jobs()).toEqual(['a 1 FINISHED, run FAILED crash', 'a 2 QUEUED, no run'])
 }
 
 test.for(outcomes)(
   'bodies that $body: killed right after the commit of the outcome, all of it is there',
   async ({ body, whole }) => {
-    const scene = new Scene()
-    expect(await scene.crash({ enqueue: ['a'], bodies: 1, body, arm: 'body', at: 'store:after-commit' })).toBe('killed')
-    expect(readJobs(scene.file)).toEqual(whole)
+    const plan = { enqueue: ['a'], bodies: 1, body, arm: 'body', at: 'store:after-commit' } as const
+    const scene = await killedAfterCommit(plan, NOTHING_WRITTEN[0])
+    expect(await scene.database.jobs()).toEqual(whole)
     expect(await scene.recoverTwice()).toEqual(NOTHING_RECOVERED)
-    expect(readJobs(scene.file)).toEqual(whole)
+    expect(await scene.database.jobs()).toEqual(whole)
     expect(scene.begun).toEqual(['a 1'])
   },
 )

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest'
-import { readJobs } from './database.ts'
-import { NOTHING_RECOVERED, Scene } from './scene.ts'
+import { KILLS_MIN, killedAfterCommit, NOTHING_RECOVERED, nextWrite, Scene } from './scene.ts'
 
 // Real processes, killed by SIGKILL while they recover what an earlier one left: crash, restart, crash.
 
 const rescuer = { bodies: 2, arm: 'recovery:node-found' } as const
 
-const LOST = ['a 1 RUNNING, run open, occupied', 'b 1 RUNNING, run open, occupied', 'c 1 QUEUED, no run']
+const LOST = ['a 1 RUNNING, run open, occupied', 'b 1 RUNNING, run open, occupied', 'c 1 QUEUED, no run'] as const
 const RECOVERED = [
   'a 1 FINISHED, run FAILED crash',
   'b 1 FINISHED, run FAILED crash',
@@ -15,32 +14,33 @@ const RECOVERED = [
   'b 2 QUEUED, no run',
 ]
 
-test('killed before any write of the recovery: the next process recovers, and each Job is retried once', async () => {
-  let writes = 0
-  for (;;) {
+test('killed before any write of the recovery: the next process recovers, and each Job is retried once', {
+  timeout: 120_000,
+}, async () => {
+  let kills = 0
+  for (let write = 1; ; write = nextWrite(write)) {
     const scene = await lost()
-    await scene.crash({ ...rescuer, at: 'store:statement', nth: writes + 1 })
-    if (readJobs(scene.file).toString() === RECOVERED.toString()) break
-    expect(readJobs(scene.file)).toEqual(LOST)
+    await scene.crash({ ...rescuer, at: 'store:statement', nth: write })
+    if ((await scene.database.jobs()).toString() === RECOVERED.toString()) break
+    expect(await scene.database.jobs()).toEqual(LOST)
     await isRecoveredByNext(scene, { ...NOTHING_RECOVERED, runningJobsRecovered: 2, retriesCreated: 2 })
-    writes++
+    kills++
   }
-  expect(writes).toBeGreaterThanOrEqual(3)
+  expect(kills).toBeGreaterThanOrEqual(KILLS_MIN)
 })
 
 test.for(['recovery:node-found', 'store:before-commit'] as const)('killed at %s: the same', async (at) => {
   const scene = await lost()
   expect(await scene.crash({ ...rescuer, at })).toBe('killed')
-  expect(readJobs(scene.file)).toEqual(LOST)
+  expect(await scene.database.jobs()).toEqual(LOST)
   await isRecoveredByNext(scene, { ...NOTHING_RECOVERED, runningJobsRecovered: 2, retriesCreated: 2 })
 })
 
 test.for(['store:after-commit', 'recovery:runs-ended'] as const)(
   'killed at %s, when the Runs are ended: the next process has nothing to add',
   async (at) => {
-    const scene = await lost()
-    expect(await scene.crash({ ...rescuer, at })).toBe('killed')
-    expect(readJobs(scene.file)).toEqual(RECOVERED)
+    const scene = await killedAfterCommit({ ...rescuer, at }, LOST[0], lost)
+    expect(await scene.database.jobs()).toEqual(RECOVERED)
     await isRecoveredByNext(scene, NOTHING_RECOVERED)
   },
 )
@@ -50,7 +50,7 @@ test('five restarts that all die while they recover do no more harm than one', a
   for (let restart = 0; restart < 5; restart++) {
     expect(await scene.crash({ ...rescuer, at: 'recovery:node-found' })).toBe('killed')
   }
-  expect(readJobs(scene.file)).toEqual(LOST)
+  expect(await scene.database.jobs()).toEqual(LOST)
   await isRecoveredByNext(scene, { ...NOTHING_RECOVERED, runningJobsRecovered: 2, retriesCreated: 2 })
 })
 
@@ -58,13 +58,13 @@ test('five restarts that all die while they recover do no more harm than one', a
 async function lost(): Promise<Scene> {
   const scene = new Scene()
   await scene.crash({ enqueue: ['a', 'b', 'c'], bodies: 2, body: 'die', concurrency: 2 })
-  expect(readJobs(scene.file)).toEqual(LOST)
+  expect(await scene.database.jobs()).toEqual(LOST)
   return scene
 }
 
 async function isRecoveredByNext(scene: Scene, stats: typeof NOTHING_RECOVERED): Promise<void> {
   expect(await scene.recoverTwice()).toEqual(stats)
-  expect(readJobs(scene.file)).toEqual(RECOVERED)
+  expect(await scene.database.jobs()).toEqual(RECOVERED)
   await scene.executeDue()
   expect(scene.executed).toEqual(['a 2', 'b 2', 'c 1'])
 }

@@ -1,6 +1,7 @@
 import { defineJob } from 'pawl'
-import { onFaultPoint, openTestScheduler } from 'pawl/testing'
+import { onFaultPoint } from 'pawl/testing'
 import { afterEach, expect, test } from 'vitest'
+import { openTestScheduler } from '../stores/package-stores.ts'
 import { SILENT } from './scene.ts'
 
 afterEach(() => onFaultPoint(null))

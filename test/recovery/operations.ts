@@ -73,6 +73,8 @@ export const operations: readonly Operation[] = [
   {
     name: 'claim',
     prepare: async (stage) => {
+      // Now their policy is known. One that a process meets for the first time may be read behind the commit of its claim.
+      await stage.finish(endOf(await stage.start()))
       await stage.enqueue(...newJobs(3), newJob({ runAt: NOW + HOUR }))
       const request = { nodeId: stage.node.nodeId, now: NOW + HOUR, limit: 4, types: new Map([['story', 4]]) }
       return () => stage.store.claimJobs({ ...request, newRunId: newId })

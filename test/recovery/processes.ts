@@ -56,6 +56,12 @@ export async function runScript(script: URL, plan: object): Promise<{ exit: Exit
   return { exit: await exited, told }
 }
 
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL')
-})
+/** Kills every script that still runs, and waits until it is gone. */
+export async function endScripts(): Promise<void> {
+  const left = [...running].filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+  const gone = left.map((child) => new Promise((resolve) => child.once('exit', resolve)))
+  for (const child of left) child.kill('SIGKILL')
+  await Promise.all(gone)
+}
+
+afterAll(endScripts)

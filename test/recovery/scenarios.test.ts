@@ -3,7 +3,6 @@ import type { Job } from 'pawl'
 import { type FaultPoint, onFaultPoint } from 'pawl/testing'
 import { afterEach, expect, test } from 'vitest'
 import { endOf, failed } from '../../src/store/conformance/fixtures.ts'
-import { readJobs } from './database.ts'
 import { crashed, endedByCrash, firstCrashRetry, NOTHING_RECOVERED, Scene, SECOND } from './scene.ts'
 
 // The recovery scenarios of the base contract, through the store; `killed-*.test.ts` has them with real processes.
@@ -74,7 +73,7 @@ test('3: an outcome and its retry are one write, so a failure at the end of its 
   const before = await scene.read()
   expect(await scene.recoverTwice()).toEqual(NOTHING_RECOVERED)
   expect(await scene.read()).toEqual(before)
-  expect(readJobs(scene.file)).toEqual(['a 1 FINISHED, run FAILED error'])
+  expect(await scene.database.jobs()).toEqual(['a 1 FINISHED, run FAILED error'])
 })
 
 test('4: a claim that was not committed leaves the Job QUEUED, and it runs once, as its first attempt', async () => {
@@ -132,7 +131,7 @@ test.for(['recovery:node-found', 'store:before-commit', 'recovery:runs-ended'] s
     expect(errors).toEqual(place === 'store:before-commit' ? [] : [expect.stringContaining('crash')])
     await scene.recoverTwice()
     const crashes = ['a 1 FINISHED, run FAILED crash', 'b 1 FINISHED, run FAILED crash']
-    expect(readJobs(scene.file).slice(0, 2)).toEqual(crashes)
+    expect((await scene.database.jobs()).slice(0, 2)).toEqual(crashes)
     await scene.executeDue()
     expect(scene.executed).toEqual(['a 2', 'b 2', 'c 1'])
   },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   type ConcurrencyPolicy,
   defineJob,
@@ -12,12 +13,12 @@ import {
   type RetryOptions,
   type Run,
 } from 'pawl'
-import { sqlite } from 'pawl/sqlite'
 import type { ClaimedJob, Store } from 'pawl/store'
 import { type FaultPoint, openTestScheduler, SettableClock } from 'pawl/testing'
 import { expect } from 'vitest'
 import { z } from 'zod'
-import { isSound, newDatabase, readTables } from './database.ts'
+import { storeAt, storeKind } from '../stores/package-stores.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
 import { type Exit, runScript } from './processes.ts'
 
 export const SECOND = 1_000
@@ -32,6 +33,17 @@ export const NOTHING_RECOVERED: RecoveryStats = {
   jobGroupsRecovered: 0,
   errors: [],
 }
+
+/**
+ * The write after this one at which a process is killed. On SQLite each in turn; on a server, where every process takes
+ * longer to come to it, and where `every-write.test.ts` breaks off at each, fewer and fewer.
+ */
+export function nextWrite(write: number): number {
+  return storeKind === 'sqlite' ? write + 1 : Math.ceil(write * 1.7)
+}
+
+/** How many of those kills there must have been at least: on a server much is one statement. */
+export const KILLS_MIN = storeKind === 'sqlite' ? 3 : 1
 
 const CRASH = new URL('./fixtures/crash.mjs', import.meta.url)
 
@@ -52,7 +64,7 @@ export const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
 /** One database, and the processes that open it one after the other. Its clock stands still unless a test moves it. */
 export class Scene {
-  readonly file = newDatabase()
+  readonly database = new SharedDatabase()
   readonly clock = new SettableClock(Date.now())
   /** The bodies that were executed, in order, as `name attempt`. */
   readonly executed: string[] = []
@@ -76,7 +88,7 @@ export class Scene {
     count: number,
     andThen: (store: Store, claimed: readonly ClaimedJob[], nodeId: string) => Promise<unknown> = async () => {},
   ): Promise<readonly ClaimedJob[]> {
-    const store = await sqlite(this.file).open()
+    const store = await storeAt(this.database.address).open()
     const nodeId = randomUUID()
     const now = this.clock.now()
     const life = await store.liveness.begin(nodeId)
@@ -98,7 +110,12 @@ export class Scene {
         throw new Error('no')
       },
     })
-    const options = { store: sqlite(this.file), clock: this.clock, jobs: [fail], concurrencyPolicy: claimOnce() }
+    const options = {
+      store: storeAt(this.database.address),
+      clock: this.clock,
+      jobs: [fail],
+      concurrencyPolicy: claimOnce(),
+    }
     await using process = await openTestScheduler(options)
     await process.runUntilIdle()
   }
@@ -108,7 +125,9 @@ export class Scene {
    * `exited`: it never came to that place, and left in good order.
    */
   async crash(plan: CrashPlan): Promise<'killed' | 'exited'> {
-    const { exit } = await runScript(CRASH, { file: this.file, ...plan })
+    const { address, folder } = this.database
+    const { exit } = await runScript(CRASH, { store: address, folder, ...plan })
+    await this.database.outlives()
     this.clock.set(Date.now())
     expect(exit).toSatisfy((how: Exit) => how === 'SIGKILL' || how === 0)
     return exit === 'SIGKILL' ? 'killed' : 'exited'
@@ -116,7 +135,7 @@ export class Scene {
 
   /** The bodies that killed processes began, as `name attempt`. */
   get begun(): string[] {
-    const log = `${this.file}.log`
+    const log = join(this.database.folder, 'begun.log')
     if (!existsSync(log)) return []
     const lines = readFileSync(log, 'utf8').trimEnd().split('\n')
     return lines.map((line) => (JSON.parse(line) as (string | number)[]).join(' '))
@@ -124,17 +143,21 @@ export class Scene {
 
   /** A new process starts and recovers. It handles no type, so that what recovery left can be looked at. */
   async recover(): Promise<RecoveryStats> {
-    await using scheduler = await openScheduler({ store: sqlite(this.file), clock: this.clock, logger: SILENT })
+    await using scheduler = await openScheduler({
+      store: storeAt(this.database.address),
+      clock: this.clock,
+      logger: SILENT,
+    })
     return await scheduler.start()
   }
 
   /** Recovers twice: the second time nothing is found and not one row changes. Returns what the first found. */
   async recoverTwice(): Promise<RecoveryStats> {
     const stats = await this.recover()
-    isSound(this.file)
-    const tables = readTables(this.file)
+    await this.database.isSound()
+    const tables = await this.database.tables()
     expect(await this.recover()).toEqual(NOTHING_RECOVERED)
-    expect(readTables(this.file)).toEqual(tables)
+    expect(await this.database.tables()).toEqual(tables)
     return stats
   }
 
@@ -154,12 +177,16 @@ export class Scene {
 
   /** A process executes everything that is due now, one after the other. */
   async executeDue(): Promise<void> {
-    await using process = await openTestScheduler({ store: sqlite(this.file), clock: this.clock, jobs: [this.#work] })
+    await using process = await openTestScheduler({
+      store: storeAt(this.database.address),
+      clock: this.clock,
+      jobs: [this.#work],
+    })
     await process.runUntilIdle()
   }
 
   #open() {
-    return openScheduler({ store: sqlite(this.file), clock: this.clock, jobs: [this.#work] })
+    return openScheduler({ store: storeAt(this.database.address), clock: this.clock, jobs: [this.#work] })
   }
 }
 
@@ -171,6 +198,22 @@ function claimOnce(): ConcurrencyPolicy {
       isAsked = true
       return claims
     },
+  }
+}
+
+/**
+ * A scene in which a process was killed right after a certain commit, which changed the first line of its Jobs from `before`.
+ * On a server other commits of the same process are on their way as well, and another one may have come first: then the next.
+ */
+export async function killedAfterCommit(
+  plan: CrashPlan,
+  before: string,
+  open: () => Promise<Scene> = async () => new Scene(),
+): Promise<Scene> {
+  for (let nth = 1; ; nth++) {
+    const scene = await open()
+    expect(await scene.crash({ ...plan, nth })).toBe('killed')
+    if (storeKind === 'sqlite' || (await scene.database.jobs())[0] !== before) return scene
   }
 }
 

@@ -1,7 +1,7 @@
-// Real processes on one file, killed by SIGKILL: every slot makes one Job. None is lost, and none comes twice.
+// Real processes on one database, killed by SIGKILL: every slot makes one Job. None is lost, and none comes twice.
 import { expect, test, vi } from 'vitest'
-import { isSound, newDatabase, select } from '../recovery/database.ts'
 import { startScript } from '../recovery/processes.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
 
 const NODE = new URL('./fixtures/node.mjs', import.meta.url)
 const PATIENCE = { timeout: 30_000, interval: 20 }
@@ -15,9 +15,9 @@ group by 1, 2
 order by 1, 2`
 
 /** The slots of each schedule that made a Job, in order. A slot with several Jobs appears as often. */
-function slotsIn(file: string): Map<string, number[]> {
+async function slotsIn(database: SharedDatabase): Promise<Map<string, number[]>> {
   const slots = new Map<string, number[]>()
-  for (const row of select(file, SELECT_SLOTS)) {
+  for (const row of await database.select(SELECT_SLOTS)) {
     const name = String(row['name'])
     const times = Array.from({ length: Number(row['jobs']) }, () => Number(row['slot']))
     slots.set(name, [...(slots.get(name) ?? []), ...times])
@@ -31,9 +31,9 @@ function isWhole(slots: readonly number[]): void {
 }
 
 /** Waits until every schedule has made this many Jobs. */
-async function untilSlots(file: string, schedules: number, count: number): Promise<void> {
-  await vi.waitFor(() => {
-    const lengths = [...slotsIn(file).values()].map((slots) => slots.length)
+async function untilSlots(database: SharedDatabase, schedules: number, count: number): Promise<void> {
+  await vi.waitFor(async () => {
+    const lengths = [...(await slotsIn(database)).values()].map((slots) => slots.length)
     expect(lengths).toHaveLength(schedules)
     expect(Math.min(...lengths)).toBeGreaterThanOrEqual(count)
   }, PATIENCE)
@@ -50,9 +50,9 @@ where f.schedule_id is not null and f.retry_of is null and exists (
 order by 1`
 
 /** What overlap is decided by is kept in step with the Jobs, whatever was killed. */
-function knowsItsLiveChains(file: string): void {
-  const known = select(file, 'select chain_seq as seq from pawl_scheduled_chains order by 1')
-  expect(known).toEqual(select(file, SELECT_LIVE_CHAINS))
+async function knowsItsLiveChains(database: SharedDatabase): Promise<void> {
+  const known = await database.select('select chain_seq as seq from pawl_scheduled_chains order by 1')
+  expect(known).toEqual(await database.select(SELECT_LIVE_CHAINS))
 }
 
 const PLACES = [
@@ -67,43 +67,48 @@ const PLACES = [
   { when: 'after', sql: 'commit', made: 1 },
 ] as const
 
-test.for(PLACES)(
+// All at once: each waits for two real seconds.
+test.concurrent.for(PLACES)(
   'killed $when `$sql` of its first slot: the slot makes one Job, here or elsewhere',
+  { timeout: 60_000 },
   async ({ made, ...die }) => {
-    const file = newDatabase()
-    const victim = startScript(NODE, { file, name: 'victim', create: 1, die })
+    const database = new SharedDatabase()
+    const store = database.address
+    const victim = startScript(NODE, { store, name: 'victim', create: 1, die })
     expect(await victim.exited).toBe('SIGKILL')
-    expect(slotsIn(file).get('0') ?? []).toHaveLength(made)
-    const [schedule] = select(file, 'select revision, last_slot_at - anchor_at as slot from pawl_schedules')
+    await database.outlives()
+    expect((await slotsIn(database)).get('0') ?? []).toHaveLength(made)
+    const [schedule] = await database.select('select revision, last_slot_at - anchor_at as slot from pawl_schedules')
     expect(schedule).toEqual({ revision: 1 + made, slot: made * 1_000 })
-    isSound(file)
+    await database.isSound()
 
-    const heir = startScript(NODE, { file, name: 'heir' })
-    await untilSlots(file, 1, 2)
+    const heir = startScript(NODE, { store, name: 'heir' })
+    await untilSlots(database, 1, 2)
     heir.kill('SIGTERM')
     expect(await heir.exited).toBe(0)
-    isWhole(slotsIn(file).get('0') ?? [])
-    isSound(file)
+    isWhole((await slotsIn(database)).get('0') ?? [])
+    await database.isSound()
   },
 )
 
 test('three processes race for the slots of twenty schedules, and two are killed', { timeout: 60_000 }, async () => {
-  const file = newDatabase()
-  const maker = startScript(NODE, { file, name: 'maker', create: 20 })
+  const database = new SharedDatabase()
+  const store = database.address
+  const maker = startScript(NODE, { store, name: 'maker', create: 20 })
   await maker.tells('started')
-  const others = ['second', 'third'].map((name) => startScript(NODE, { file, name }))
+  const others = ['second', 'third'].map((name) => startScript(NODE, { store, name }))
   for (const node of others) await node.tells('started')
-  await untilSlots(file, 20, 3)
+  await untilSlots(database, 20, 3)
   maker.kill('SIGKILL')
-  await untilSlots(file, 20, 5)
+  await untilSlots(database, 20, 5)
   others[0]?.kill('SIGKILL')
-  await untilSlots(file, 20, 8)
+  await untilSlots(database, 20, 8)
   others[1]?.kill('SIGTERM')
   expect(await Promise.all([maker, ...others].map(({ exited }) => exited))).toEqual(['SIGKILL', 'SIGKILL', 0])
-  const slots = slotsIn(file)
+  const slots = await slotsIn(database)
   expect(slots.size).toBe(20)
   for (const ofOne of slots.values()) isWhole(ofOne)
-  expect(select(file, 'select * from pawl_skipped_slots')).toEqual([])
-  knowsItsLiveChains(file)
-  isSound(file)
+  expect(await database.select('select * from pawl_skipped_slots')).toEqual([])
+  await knowsItsLiveChains(database)
+  await database.isSound()
 })

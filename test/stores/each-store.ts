@@ -28,7 +28,7 @@ afterEach(async () => {
 /** The functions that make stores: those of the package, or those of the sources, as the rest of the test has them. */
 interface Makers<Source> {
   sqlite(path: string): Source
-  postgres(url: string, options: { readonly schema: string }): Source
+  postgres(url: string, options?: { readonly schema: string }): Source
 }
 
 /** How the tests of a folder get their stores: of the kind that it is about this time, empty, and gone after the test. */
@@ -53,6 +53,8 @@ export function storesFrom<Source extends object>({ sqlite, postgres }: Makers<S
     newStore: (): Source => (storeKind === 'postgres' ? onServer() : inPlace(null, sqlite(':memory:'))),
     /** A store that may be opened several times, at once or after each other. On SQLite it is a file. */
     newSharedStore: (): Source => (storeKind === 'postgres' ? onServer() : inFile()),
+    /** The store in a file, or in the schema that a URL names. */
+    storeAt: (address: string): Source => (address.startsWith('postgres:') ? postgres(address) : sqlite(address)),
   }
 }
 

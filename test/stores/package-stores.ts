@@ -6,7 +6,7 @@ import { storesFrom } from './each-store.ts'
 export { onlyOnSqlite, plainSql, position, storeKind } from './each-store.ts'
 
 /** For tests that import the package by its name. */
-export const { newStore, newSharedStore } = storesFrom({ sqlite, postgres })
+export const { newStore, newSharedStore, storeAt } = storesFrom({ sqlite, postgres })
 
 /** `openTestScheduler` of `pawl/testing`, on the store that the tests are about this time. */
 export function openTestScheduler(options: TestSchedulerOptions = {}): Promise<TestScheduler> {

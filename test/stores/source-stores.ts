@@ -5,4 +5,4 @@ import { storesFrom } from './each-store.ts'
 export { onlyOnSqlite, plainSql, position, storeKind } from './each-store.ts'
 
 /** For tests that import the sources. */
-export const { newStore, newSharedStore } = storesFrom({ sqlite, postgres })
+export const { newStore, newSharedStore, storeAt } = storesFrom({ sqlite, postgres })

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineJob, openScheduler } from '../../src/index.ts'
+import { SettableClock } from '../../src/testing/index.ts'
+import { newSharedStore } from '../stores/source-stores.ts'
 import { newGate, Stage } from './stage.ts'
 
 describe('a Job that something holds is told', () => {
@@ -171,20 +173,20 @@ describe('a Job that something holds is told', () => {
   })
 })
 
-// Orders to many members are carried out in pages by a node that claims. Here none does, so that they stay under way.
+// Orders to many members are carried out in pages by a node. Here there is none, so that they stay under way.
 describe('a member that an order to its group has not reached yet is told', () => {
+  const step = defineJob({ type: 'step', run: () => null })
+  const members = Array.from({ length: 300 }, () => ({ type: step, params: null }))
+
   test('that the group is cancelled', async () => {
-    const step = defineJob({ type: 'step', run: () => null })
-    await using stage = await Stage.open([step])
-    await stage.scheduler.stop()
-    const group = await stage.scheduler.groups.create({
-      jobs: Array.from({ length: 300 }, () => ({ type: step, params: null })),
-    })
+    const store = newSharedStore()
+    const clock = new SettableClock()
+    await using scheduler = await openScheduler({ store, clock, jobs: [step] })
+    const group = await scheduler.groups.create({ jobs: members })
     await group.cancel({ reason: 'enough' })
     const last = group.jobs[299]
     expect.assert(last !== undefined)
-    const why = await stage.why(last)
-    expect(why.reasons[0]).toEqual({
+    expect((await scheduler.why(last.jobId)).reasons[0]).toEqual({
       code: 'cancel_requested',
       message: `Its group ${group.groupId} is being cancelled since 2026-01-01T00:00:00.000Z (enough): its turn comes in a moment.`,
       cancelRequestedAt: Date.UTC(2026, 0, 1),
@@ -192,7 +194,7 @@ describe('a member that an order to its group has not reached yet is told', () =
       reason: 'enough',
       groupId: group.groupId,
     })
-    await stage.scheduler.start()
+    await using stage = await Stage.open([step], { store, clock })
     await last.settled()
     expect(await stage.why(last)).toMatchObject({
       state: 'CANCELLED',
@@ -201,17 +203,12 @@ describe('a member that an order to its group has not reached yet is told', () =
   })
 
   test('that the group is stopped', async () => {
-    const step = defineJob({ type: 'step', run: () => null })
-    await using stage = await Stage.open([step])
-    await stage.scheduler.stop()
-    const group = await stage.scheduler.groups.create({
-      jobs: Array.from({ length: 300 }, () => ({ type: step, params: null })),
-    })
-    await using elsewhere = await openScheduler({ store: stage.store, clock: stage.clock })
-    await elsewhere.cancel(group.jobs[0]?.jobId ?? '')
+    await using scheduler = await openScheduler({ store: newSharedStore(), clock: new SettableClock(), jobs: [step] })
+    const group = await scheduler.groups.create({ jobs: members })
+    await scheduler.cancel(group.jobs[0]?.jobId ?? '')
     const last = group.jobs[299]
     expect.assert(last !== undefined)
-    expect((await stage.why(last)).reasons[0]).toEqual({
+    expect((await scheduler.why(last.jobId)).reasons[0]).toEqual({
       code: 'group_stopped',
       message: `Its group ${group.groupId} is being stopped (predecessor failed: job ${group.jobs[0]?.jobId} ended CANCELLED): it is cancelled in a moment.`,
       groupId: group.groupId,

@@ -1,21 +1,22 @@
 import { writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { openScheduler } from '../../src/index.ts'
-import { sqlite } from '../../src/stores/sqlite/index.ts'
-import { newDatabase } from '../recovery/database.ts'
 import { PATIENCE, startScript } from '../recovery/processes.ts'
+import { SharedDatabase } from '../stores/shared-database.ts'
+import { storeAt } from '../stores/source-stores.ts'
 
 // A node is a process of its own; this one only enqueues and asks.
 
 const NODE = new URL('../direct/fixtures/node.mjs', import.meta.url)
 
 test('another process is asked about, and believed to be dead as soon as it is', { timeout: 60_000 }, async () => {
-  const file = newDatabase()
+  const database = new SharedDatabase()
+  const { address: store, folder } = database
   const options = { concurrency: 2 }
-  const node = startScript(NODE, { file, name: 'cellar', types: ['work', 'gpu'], options })
+  const node = startScript(NODE, { store, folder, name: 'cellar', types: ['work', 'gpu'], options })
   const nodeId = await node.tells<string>('opened')
-  await using scheduler = await openScheduler({ store: sqlite(file) })
+  await using scheduler = await openScheduler({ store: storeAt(store) })
   const [first, second] = await scheduler.enqueueMany([
     { type: 'gpu', params: 'first' },
     { type: 'gpu', params: 'second' },
@@ -38,6 +39,7 @@ test('another process is asked about, and believed to be dead as soon as it is',
 
   node.kill('SIGKILL')
   expect(await node.exited).toBe('SIGKILL')
+  await database.outlives('cellar')
   expect((await first.why()).reasons).toMatchObject([
     { code: 'running', nodeId },
     {
@@ -58,8 +60,8 @@ test('another process is asked about, and believed to be dead as soon as it is',
   ])
 
   // Another node buries it, and ends what it left.
-  for (const params of ['first', 'second']) writeFileSync(join(dirname(file), `go-${params}`), '')
-  const heir = startScript(NODE, { file, name: 'attic', types: ['work', 'gpu'], options })
+  for (const params of ['first', 'second']) writeFileSync(join(folder, `go-${params}`), '')
+  const heir = startScript(NODE, { store, folder, name: 'attic', types: ['work', 'gpu'], options })
   await heir.tells('opened')
   await first.settled()
   const codes = (await first.why()).reasons.map(({ code }) => code)
@@ -74,10 +76,11 @@ test('another process is asked about, and believed to be dead as soon as it is',
 })
 
 test('a body that outlives its timeout is told of as long as its process lives, and that it is dead', async () => {
-  const file = newDatabase()
-  const node = startScript(NODE, { file, name: 'cellar', types: ['work'], options: { concurrency: 2 } })
+  const database = new SharedDatabase()
+  const { address: store, folder } = database
+  const node = startScript(NODE, { store, folder, name: 'cellar', types: ['work'], options: { concurrency: 2 } })
   const nodeId = await node.tells<string>('opened')
-  await using scheduler = await openScheduler({ store: sqlite(file) })
+  await using scheduler = await openScheduler({ store: storeAt(store) })
   const retry = { maxRetries: 1, backoff: { kind: 'none' } } as const
   const job = await scheduler.enqueue('work', 'endless', { timeoutMs: 50, retry })
   const { jobId: retryId } = await vi.waitFor(async () => {
@@ -94,5 +97,6 @@ test('a body that outlives its timeout is told of as long as its process lives, 
   expect(await told()).toEqual([false, false])
   node.kill('SIGKILL')
   expect(await node.exited).toBe('SIGKILL')
+  await database.outlives('cellar')
   expect(await told()).toEqual([true, true])
 })
