@@ -5,8 +5,9 @@ import type { ClaimedJob } from '../../src/store/runs.ts'
 import type { Store } from '../../src/store/store.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
 import { breakAt, mend } from '../stores/breaks.ts'
-import { SharedDatabase } from '../stores/shared-database.ts'
+import { type Row, SharedDatabase } from '../stores/shared-database.ts'
 import { position, storeAt } from '../stores/source-stores.ts'
+import { DatabaseSync, type Handle } from './counting-driver.ts'
 import type { Model } from './model.ts'
 import type { ModelJob } from './model-state.ts'
 
@@ -36,6 +37,8 @@ export class World {
   readonly claims = new Map<string, ClaimedJob>()
   readonly nodeId: string
   readonly #database: SharedDatabase
+  /** Kept open, because it is asked after every step. Null on a server. */
+  readonly #reader: Handle | null
 
   static async open(): Promise<World> {
     const database = new SharedDatabase()
@@ -49,6 +52,7 @@ export class World {
     this.#database = database
     this.store = store
     this.nodeId = nodeId
+    this.#reader = database.file === null ? null : new DatabaseSync(database.file)
   }
 
   async reopen(): Promise<void> {
@@ -57,6 +61,7 @@ export class World {
   }
 
   async close(): Promise<void> {
+    this.#reader?.close()
     await this.store.close()
     await this.#database.remove()
   }
@@ -122,7 +127,8 @@ export class World {
       }),
     )
     if (groups.length === 0) return
-    for (const { group_id: groupId, total, ...counts } of await this.#database.select(RECOUNT)) {
+    const recount = this.#reader?.prepare(RECOUNT).all() ?? (await this.#database.select(RECOUNT))
+    for (const { group_id: groupId, total, ...counts } of recount as readonly Row[]) {
       const group = groups.find((other) => other.groupId === groupId)
       // Of a settled group, members may have been pruned.
       if (group?.counts.total !== total) expect(group?.finishedAt).not.toBeNull()

@@ -195,7 +195,7 @@ describe('a member that an order to its group has not reached yet is told', () =
       groupId: group.groupId,
     })
     await using stage = await Stage.open([step], { store, clock })
-    await last.settled()
+    await stage.worker.runUntilIdle()
     expect(await stage.why(last)).toMatchObject({
       state: 'CANCELLED',
       reasons: [{ code: 'cancelled', groupId: group.groupId }, {}],
