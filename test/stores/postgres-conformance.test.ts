@@ -2,7 +2,10 @@ import { describe, it } from 'vitest'
 import { describeStore, type StoreFactory } from '../../src/store/conformance/index.ts'
 import type { Damage } from '../../src/store/maintenance.ts'
 import { postgres } from '../../src/stores/postgres/index.ts'
+import { keepConnections } from '../postgres/kept-connections.ts'
 import { giveBackSchema, postgresPool, postgresUrl, takeSchema } from '../postgres/schemas.ts'
+
+keepConnections()
 
 const open = (schema: string) => postgres(postgresUrl(), { schema }).open()
 

@@ -22,10 +22,13 @@ export interface NodeOptions {
   readonly types?: readonly (typeof TYPES)[number]['type'][]
 }
 
-const folders: string[] = []
+const stages: Stage[] = []
 
 afterAll(() => {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  for (const { recorder, folder } of stages.splice(0)) {
+    recorder.close()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
 })
 
 /** One store, the processes that share it, and a folder in which is recorded what happened. */
@@ -37,7 +40,7 @@ export class Stage {
   readonly url: string = postgresUrl()
 
   constructor() {
-    folders.push(this.folder)
+    stages.push(this)
   }
 
   /** Starts a node as a process of its own, and waits until it has started. */

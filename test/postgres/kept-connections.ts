@@ -1,0 +1,45 @@
+import pg from 'pg'
+import { afterAll } from 'vitest'
+
+type Pool = InstanceType<typeof pg.Pool>
+
+const RealPool = pg.Pool
+const kept = new Map<string, Pool[]>()
+let isKeeping = false
+
+/**
+ * From now on a store of this process that is closed leaves its connections to the next one that connects in the same way. A
+ * new connection reads the server's catalogs and plans each statement first, which takes longer than most tests. For tests that
+ * are about what a store does; not for those that are about its connections.
+ */
+export function keepConnections(): void {
+  if (isKeeping) return
+  isKeeping = true
+  pg.Pool = new Proxy(RealPool, {
+    construct(_, [options]: [object]) {
+      const key = JSON.stringify(options)
+      return kept.get(key)?.pop() ?? newPool(options, key)
+    },
+  })
+}
+
+function newPool(options: object, key: string): Pool {
+  const pool = new RealPool(options)
+  const end = pool.end.bind(pool)
+  const keep = async (): Promise<void> => {
+    // Somebody still uses one of its connections.
+    if (pool.idleCount !== pool.totalCount || pool.waitingCount > 0) return end()
+    for (const event of ['connect', 'error'] as const) pool.removeAllListeners(event)
+    pool.on('error', () => {
+      // A connection that nobody uses broke.
+    })
+    kept.set(key, [...(kept.get(key) ?? []), pool])
+  }
+  return Object.assign(pool, { end: keep, reallyEnd: end })
+}
+
+afterAll(async () => {
+  const pools = [...kept.values()].flat() as (Pool & { readonly reallyEnd: () => Promise<void> })[]
+  kept.clear()
+  for (const pool of pools) await pool.reallyEnd()
+})
