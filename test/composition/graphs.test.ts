@@ -200,14 +200,24 @@ describe('a graph', () => {
     expect(await b.settled()).toMatchObject({ result: { [a.jobId]: 'a' } })
   })
 
-  test('of 10,000 Jobs in a line is accepted; when its head fails, all of them are cancelled', async () => {
+  test('of 10,000 Jobs in a line is accepted', async () => {
+    const store = newSharedStore()
+    await using scheduler = await openScheduler({ store, jobs })
+    await scheduler.enqueueGraph(lineOf(10_000, 'failing'))
+    expect(await countByStatus(scheduler, 'QUEUED')).toBe(10_000)
+    await isSoundlyComposedStore(store)
+  }, 120_000)
+
+  test('of thousands of Jobs in a line: when its head fails, all of them are cancelled', async () => {
+    // On a server each takes several round trips.
+    const length = storeKind === 'sqlite' ? 10_000 : 2_000
     const store = newSharedStore()
     await using stage = await openTestScheduler({ store, jobs })
     const { scheduler } = stage
-    const line = await scheduler.enqueueGraph(lineOf(10_000, 'failing'))
+    const line = await scheduler.enqueueGraph(lineOf(length, 'failing'))
     await stage.runUntilIdle()
-    expect(await line['9999']?.settled()).toMatchObject({ outcome: 'CANCELLED' })
-    expect(await countByStatus(scheduler, 'CANCELLED')).toBe(9_999)
+    expect(await line[`${length - 1}`]?.settled()).toMatchObject({ outcome: 'CANCELLED' })
+    expect(await countByStatus(scheduler, 'CANCELLED')).toBe(length - 1)
     await isSoundlyComposedStore(store)
   }, 240_000)
 
@@ -299,7 +309,7 @@ function lineOf(length: number, type: string) {
   )
 }
 
-async function countByStatus(scheduler: Scheduler, status: 'CANCELLED' | 'FINISHED'): Promise<number> {
+async function countByStatus(scheduler: Scheduler, status: 'QUEUED' | 'CANCELLED' | 'FINISHED'): Promise<number> {
   let count = 0
   let cursor: string | null = null
   do {

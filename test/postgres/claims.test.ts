@@ -305,7 +305,7 @@ test('any number of Jobs that wait for a busy resource are not read', { timeout:
     from "${schema}".queue q, generate_series(1, 300000) n`)
   const [free] = await stage.enqueue([newJob()])
   const texts = new Map((await statementConstants()).map(({ name, sql }) => [name, sql]))
-  assert.ok((await rowsOfQueueRead(texts.get('SURVEY') ?? '', [stage.nodeId, ['story', 'poem']])) < 10)
+  assert.ok((await rowsOfQueueRead(texts.get('SURVEY') ?? '', [stage.nodeId, ['story', 'poem'], NOW])) < 10)
   assert.deepEqual(await stage.claimIds({ limit: 2 }), [free])
 })
 

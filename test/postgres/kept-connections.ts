@@ -1,16 +1,21 @@
+import { syncBuiltinESMExports } from 'node:module'
+import threads from 'node:worker_threads'
 import pg from 'pg'
 import { afterAll } from 'vitest'
 
 type Pool = InstanceType<typeof pg.Pool>
 
 const RealPool = pg.Pool
+const RealWorker = threads.Worker
 const kept = new Map<string, Pool[]>()
 let isKeeping = false
 
 /**
- * From now on a store of this process that is closed leaves its connections to the next one that connects in the same way. A
- * new connection reads the server's catalogs and plans each statement first, which takes longer than most tests. For tests that
- * are about what a store does; not for those that are about its connections.
+ * For tests that are about what a store does, not about how it is connected, so that hundreds of them need not wait for what
+ * takes longer than most of them:
+ * - A store of this process that is closed leaves its connections to the next one that connects in the same way. A new
+ *   connection would read the server's catalogs and plan each statement first.
+ * - Proofs of life come from the main thread, as in a program that was bundled into one file.
  */
 export function keepConnections(): void {
   if (isKeeping) return
@@ -21,6 +26,13 @@ export function keepConnections(): void {
       return kept.get(key)?.pop() ?? newPool(options, key)
     },
   })
+  threads.Worker = new Proxy(RealWorker, {
+    construct(_, [file, options]: ConstructorParameters<typeof RealWorker>) {
+      if (String(file).endsWith('heart-thread.js')) throw new Error('no thread for this test')
+      return new RealWorker(file, options)
+    },
+  })
+  syncBuiltinESMExports()
 }
 
 function newPool(options: object, key: string): Pool {

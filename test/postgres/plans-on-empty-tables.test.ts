@@ -4,8 +4,8 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/stores/postgres/index.ts'
 import { USE_INDEXES } from '../../src/stores/postgres/pool.ts'
-import { PROMOTE_DUE } from '../../src/stores/postgres/statements/claim.ts'
 import { openClaimText } from '../../src/stores/postgres/statements/claim-open.ts'
+import { PROMOTE_DUE } from '../../src/stores/postgres/statements/due.ts'
 import { ENQUEUE_PLAIN } from '../../src/stores/postgres/statements/plain-enqueue.ts'
 import { FINISH_PLAIN } from '../../src/stores/postgres/statements/plain-finish.ts'
 import { newSchema, postgresUrl } from './schemas.ts'
@@ -17,6 +17,7 @@ const HOT_FILES = new Set([
   'claim-limited.ts',
   'claim-survey.ts',
   'direct-runs.ts',
+  'due.ts',
   'enqueue.ts',
   'finish.ts',
   'locks.ts',

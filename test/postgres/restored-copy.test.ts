@@ -20,8 +20,11 @@ test('a copy that was restored on a younger server goes on at once: events are w
   const jobs = [newJob(), ...newJobs(3)]
   for (const job of jobs) expect(await store.enqueueJobs([job], NOW)).toMatchObject({ kind: 'enqueued' })
   await expect
-    .poll(async () =>
-      (await store.readEvents(before, 10)).flatMap(({ transitions }) => transitions.map((one) => one.jobId)),
+    .poll(
+      async () =>
+        (await store.readEvents(before, 10)).flatMap(({ transitions }) => transitions.map((one) => one.jobId)),
+      // A long transaction of another test on the same server makes readers wait.
+      { timeout: 20_000 },
     )
     .toEqual(jobs.map(({ jobId }) => jobId))
   await store.close()

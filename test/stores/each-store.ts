@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test } from 'vitest'
+import { keepConnections } from '../postgres/kept-connections.ts'
 import { giveBackSchema, postgresPool, postgresUrl, takeSchema } from '../postgres/schemas.ts'
 
 declare module 'vitest' {
@@ -12,6 +13,8 @@ declare module 'vitest' {
 }
 
 export const storeKind = inject('storeKind')
+
+if (storeKind === 'postgres') keepConnections()
 
 /** Where a store of a test keeps its data. Null: in memory. */
 type Place = { readonly path: string } | { readonly schema: string } | null

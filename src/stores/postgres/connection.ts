@@ -91,6 +91,18 @@ export class Connection {
     await this.#client.query({ text, returns: 'count', ...this.#patience() })
   }
 
+  /**
+   * Runs a statement that writes one row and returns it, and commits behind it without waiting for the answer in between. If
+   * the statement fails, the server takes the commit for a rollback.
+   */
+  async commitReturning<Row>(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
+    const sent = this.together(() => [this.#query(sql, values, 'rows'), this.exec('commit')] as const)
+    const [answer, commit] = await Promise.allSettled(sent)
+    if (answer.status === 'rejected') throw answer.reason
+    if (commit.status === 'rejected') throw commit.reason
+    return answer.value.rows[0] as Row | undefined
+  }
+
   /** What is sent meanwhile goes out in one piece. Each write of its own would wake the server up for a part of it. */
   together<T>(send: () => T): T {
     const stream = streamOf(this.#client)

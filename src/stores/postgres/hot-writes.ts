@@ -5,7 +5,6 @@ import type { ClaimRequest, FinishedRun } from '../../store/runs.ts'
 import { asLiteral } from './array-literal.ts'
 import type { Connection, SqlValue } from './connection.ts'
 import { isRefusedStatement } from './errors.ts'
-import { PROMOTE_DUE } from './statements/claim.ts'
 import {
   type OpenClaim,
   type OpenClaimRow,
@@ -13,6 +12,7 @@ import {
   openClaimValues,
   readOpenClaim,
 } from './statements/claim-open.ts'
+import { PROMOTE_DUE } from './statements/due.ts'
 import {
   type AcceptedRow,
   ENQUEUE_PLAIN,

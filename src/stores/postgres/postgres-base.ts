@@ -10,7 +10,7 @@ import type { DatabaseClock } from './database-clock.ts'
 import { isConflict, isDuplicate, translateError } from './errors.ts'
 import { HotWrites } from './hot-writes.ts'
 import { onClient, type PgPool, type PoolClient, placesIn } from './pool.ts'
-import { insertEventRow, lastEventSeq } from './statements/events.ts'
+import { commitWithEventRow, insertEventRow, lastEventSeq } from './statements/events.ts'
 import { internAll } from './statements/interned.ts'
 import { writeTallies } from './statements/tallies.ts'
 import { Interned, Transaction } from './transaction.ts'
@@ -63,6 +63,8 @@ export abstract class PostgresBase {
   readonly #listeners = new Set<(signal: StoreSignal) => void>()
   /** What is under way: the pool is closed only when it is over. */
   readonly #underWay = new Set<Promise<unknown>>()
+  /** Of that, what writes. */
+  readonly #writes = new Set<Promise<unknown>>()
   #ground: object | null = null
   #floor: NodeJS.Timeout | null = null
   #isLooking = false
@@ -110,7 +112,7 @@ export abstract class PostgresBase {
    * the database. `plans`: what Jobs it may make; their lanes and policies are written before.
    */
   protected write<T>(work: (transaction: Transaction) => Promise<T>, plans: readonly Plan[] = []): Promise<T> {
-    return this.#awaited(this.#write(work, plans))
+    return this.#writing(this.#write(work, plans))
   }
 
   async #write<T>(work: (transaction: Transaction) => Promise<T>, plans: readonly Plan[]): Promise<T> {
@@ -129,12 +131,14 @@ export abstract class PostgresBase {
     const connection = this.connectionOn(client)
     const transaction = new Transaction(connection, this.interned)
     await this.#begin(connection, 'begin')
-    let row: EventRow | null
+    const { pipelines } = this.#parts.dialect
+    let row: EventRow | null = null
     let result: T
     try {
       result = await work(transaction)
       await writeTallies(transaction)
-      row = await insertEventRow(transaction)
+      if (pipelines) passFaultPoint('store:statement')
+      else row = await insertEventRow(transaction)
       passFaultPoint('store:before-commit')
     } catch (error) {
       await connection.exec('rollback').catch(() => {
@@ -142,7 +146,8 @@ export abstract class PostgresBase {
       })
       throw error
     }
-    await connection.exec('commit')
+    if (pipelines) row = await commitWithEventRow(transaction)
+    else await connection.exec('commit')
     passFaultPoint('store:after-commit')
     this.#tell(transaction, row)
     return result
@@ -164,6 +169,13 @@ export abstract class PostgresBase {
     else await begun
   }
 
+  /** Ends a transaction that has only read: nobody waits for it, because whatever comes next on this connection comes behind it. */
+  async #end(connection: Connection): Promise<void> {
+    const ended = connection.exec('commit')
+    if (this.#parts.dialect.pipelines) ended.catch(() => {})
+    else await ended
+  }
+
   async #withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     await this.#turns.take()
     try {
@@ -176,7 +188,7 @@ export abstract class PostgresBase {
   /** Plain work, which needs no transaction of its own. Lanes and policies of `plans` are written before. */
   protected async writeHot<T>(plans: readonly Plan[], work: () => Promise<T>): Promise<T> {
     this.#refuseClosed()
-    return this.#awaited(this.#writeHot(plans, work))
+    return this.#writing(this.#writeHot(plans, work))
   }
 
   async #writeHot<T>(plans: readonly Plan[], work: () => Promise<T>): Promise<T> {
@@ -252,7 +264,7 @@ export abstract class PostgresBase {
     work: (transaction: Transaction) => Promise<T>,
     plans: readonly Plan[] = [],
   ): Promise<T> {
-    return this.#awaited(this.#writeWithin(tx, work, plans))
+    return this.#writing(this.#writeWithin(tx, work, plans))
   }
 
   async #writeWithin<T>(
@@ -291,7 +303,7 @@ export abstract class PostgresBase {
         try {
           return await work(connection)
         } finally {
-          await connection.exec('commit')
+          await this.#end(connection)
         }
       })
     } catch (error) {
@@ -330,6 +342,16 @@ export abstract class PostgresBase {
     this.#isLooking = false
   }
 
+  /**
+   * The newest event. Whoever is told has heard of all commits from here that are not newer: the answer to one of them may be
+   * on its way while this one has arrived.
+   */
+  async lastEventSeq(): Promise<number> {
+    const seq = await this.read((connection) => lastEventSeq(connection))
+    await Promise.allSettled(this.#writes)
+    return seq
+  }
+
   #stopLooking(): void {
     if (this.#floor !== null) clearInterval(this.#floor)
     this.#floor = null
@@ -354,6 +376,13 @@ export abstract class PostgresBase {
     await Promise.allSettled(this.#underWay)
     await this.#parts.wakeUps.close()
     if (this.#parts.ownsPool) await this.#parts.pool.end()
+  }
+
+  #writing<T>(work: Promise<T>): Promise<T> {
+    this.#writes.add(work)
+    const forget = () => this.#writes.delete(work)
+    work.then(forget, forget)
+    return this.#awaited(work)
   }
 
   #awaited<T>(work: Promise<T>): Promise<T> {

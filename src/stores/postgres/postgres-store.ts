@@ -12,10 +12,11 @@ import type { Store } from '../../store/store.ts'
 import { PostgresTriggers } from './postgres-triggers.ts'
 import { cancelJob } from './statements/cancel.ts'
 import { applyCascade, hasCascades } from './statements/cascades.ts'
-import { CLAIM_ROUNDS_MAX, claimJobs, nextDueAt, withoutClaimed } from './statements/claim.ts'
+import { CLAIM_ROUNDS_MAX, claimJobs, withoutClaimed } from './statements/claim.ts'
 import type { OpenClaim } from './statements/claim-open.ts'
 import * as damage from './statements/damage.ts'
 import { findParentResults } from './statements/dependencies.ts'
+import { nextDueAt } from './statements/due.ts'
 import { editJob } from './statements/edit.ts'
 import { enqueueJobs, refuseNul } from './statements/enqueue.ts'
 import * as events from './statements/events.ts'
@@ -276,10 +277,6 @@ export class PostgresStore extends PostgresTriggers implements Store {
 
   readEvents(afterSeq: number, limit: number): Promise<readonly EventRow[]> {
     return this.read((connection) => events.readEvents(connection, afterSeq, limit))
-  }
-
-  lastEventSeq(): Promise<number> {
-    return this.read((connection) => events.lastEventSeq(connection))
   }
 
   // Maintenance

@@ -2,6 +2,7 @@ import { RUNNING_LIMIT, typeLimit } from '../../../domain/limits.ts'
 import type { ClaimRequest } from '../../../store/runs.ts'
 import type { SqlValue } from '../connection.ts'
 import { READY_LANES } from './claim-survey.ts'
+import { isDue } from './due.ts'
 import { LIMITS_STAY } from './limits.ts'
 import { ENDED_SEQS, type EndedRow, PLAIN_FINISH, WRITTEN_AS } from './plain-finish.ts'
 import { JOB_OF_STARTED, STARTED_COLUMNS, type StartedRow } from './start-jobs.ts'
@@ -14,10 +15,6 @@ const MERGE_SIZES = [1, 5, 20, 100, 500, 1_000] as const
  * `checks-due`: if there is one, nothing is claimed. `with-ends`: the same, and plain Runs are ended by the same statement.
  */
 export type OpenClaimKind = 'behind-promotion' | 'checks-due' | 'with-ends'
-
-const IS_DUE = `exists (
-      select 1 from pawl.queue where not ready and not awaits_predecessor and unmet_parents = 0 and run_at <= $2
-    )`
 
 // Claims Jobs where neither a limit nor a ticket concerns any lane that has a ready one. At least one row; `is_limited`: one
 // does concern it, and nothing was claimed; null: the node has left. `expected` is how many rows of the queue were chosen:
@@ -49,7 +46,7 @@ gate as materialized (
     or exists (select 1 from pawl.limits where name = '${RUNNING_LIMIT}')
     or exists (select 1 from lane join pawl.limits i on i.name = '${typeLimit('')}' || lane.type)
     or not ${LIMITS_STAY} as is_limited,
-    ${kind === 'behind-promotion' ? 'false' : IS_DUE} as is_due
+    ${kind === 'behind-promotion' ? 'false' : isDue('$2')} as is_due
   from node
 ),
 share as materialized (

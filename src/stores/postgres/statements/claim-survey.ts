@@ -2,6 +2,7 @@ import type { ClaimRequest } from '../../../store/runs.ts'
 import { PermitCounts } from '../../shared/permit-counts.ts'
 import type { Connection } from '../connection.ts'
 import type { Lane } from '../transaction.ts'
+import { isDue } from './due.ts'
 import { LIMITS_OF_LANE, LIMITS_STAY } from './limits.ts'
 import { type LimitLeft, PERMITS_LEFT } from './permits.ts'
 import type { WaitingLane } from './waiting-line.ts'
@@ -92,7 +93,7 @@ ready as materialized (
   where l.type = any($2::text[])
 ),
 ${SURVEYED}
-select (select node_seq from node) as node_seq, ${LIMITS_STAY} as limits_stay,
+select (select node_seq from node) as node_seq, ${LIMITS_STAY} as limits_stay, ${isDue('$3')} as is_due,
 ${SURVEYED_COLUMNS}`
 
 // 1 row: the same for one lane that has no Job.
@@ -104,11 +105,12 @@ ready as materialized (
   where l.lane_id = $1
 ),
 ${SURVEYED}
-select null::integer as node_seq,
+select null::integer as node_seq, false as is_due,
 ${SURVEYED_COLUMNS}`
 
 interface SurveyRow {
   node_seq: number | null
+  is_due: boolean
   ready: string
   waiting: string
   limits: string
@@ -123,6 +125,8 @@ interface LaneRow {
 /** What a claim must know before it decides. Nothing of it is locked: what is decided on is locked then, or lost. */
 export interface Survey {
   readonly nodeSeq: number | null
+  /** A delayed Job has become due, and is not among the ready ones yet. */
+  readonly isDue: boolean
   /** Lanes with a ready Job of a type that may be claimed. */
   readonly ready: readonly Lane[]
   readonly waiting: readonly WaitingLane[]
@@ -130,9 +134,9 @@ export interface Survey {
   readonly limits: ReadonlyMap<string, LimitLeft>
 }
 
-export async function surveyQueue(connection: Connection, { nodeId, types }: ClaimRequest): Promise<Survey> {
+export async function surveyQueue(connection: Connection, { nodeId, types, now }: ClaimRequest): Promise<Survey> {
   const claimable = [...types.keys()].filter((type) => (types.get(type) ?? 0) > 0)
-  return toSurvey((await connection.get<SurveyRow>(SURVEY, nodeId, claimable)) as SurveyRow)
+  return toSurvey((await connection.get<SurveyRow>(SURVEY, nodeId, claimable, now)) as SurveyRow)
 }
 
 export async function surveyForTicket(connection: Connection, { laneId }: Lane): Promise<Survey> {
@@ -144,6 +148,7 @@ function toSurvey(row: SurveyRow): Survey {
   const limits = JSON.parse(row.limits) as LimitLeft[]
   return {
     nodeSeq: row.node_seq,
+    isDue: row.is_due,
     ready: (JSON.parse(row.ready) as LaneRow[]).map(toLane),
     waiting: waiting.map((one) => ({
       lane: toLane(one),

@@ -1,32 +1,10 @@
 import type { ClaimedTicket } from '../../../store/reservations.ts'
 import type { Claimed, ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
-import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { claimLimited, Losses } from './claim-limited.ts'
 import { surveyQueue } from './claim-survey.ts'
+import { PROMOTE_DUE } from './due.ts'
 import { markGroupsStarted } from './members.ts'
-
-/** Due Jobs that become ready in one claim. The rest follows with the next ones. */
-const PROMOTE_MAX = 1_000
-
-// One row: how many delayed Jobs became ready. Those that somebody else is about to change are left to the next claim.
-export const PROMOTE_DUE = `
-with due as materialized (
-  select ctid as at
-  from pawl.queue
-  where not ready and not awaits_predecessor and unmet_parents = 0 and run_at <= $1
-  order by run_at
-  limit ${PROMOTE_MAX}
-  for update skip locked
-),
-promoted as (
-  update pawl.queue q
-  set ready = true
-  from due
-  where q.ctid = due.at
-  returning 1
-)
-select count(*) as promoted from promoted`
 
 /** When others take what was chosen at the same time, a claim looks again, so often. Then it leaves the rest to them. */
 export const CLAIM_ROUNDS_MAX = 8
@@ -40,7 +18,7 @@ export async function claimJobs(
   transaction: Transaction,
   request: ClaimRequest,
 ): Promise<Claimed & { readonly isLimited: boolean }> {
-  await transaction.connection.runReturning(PROMOTE_DUE, request.now)
+  const { connection } = transaction
   const tickets: ClaimedTicket[] = []
   const jobs: ClaimedJob[] = []
   const losses = new Losses()
@@ -48,7 +26,11 @@ export async function claimJobs(
   for (let round = 0; round < CLAIM_ROUNDS_MAX; round++) {
     const rest = withoutClaimed(request, tickets, jobs)
     if (rest.limit === 0) break
-    const survey = await surveyQueue(transaction.connection, rest)
+    let survey = await surveyQueue(connection, rest)
+    if (survey.isDue && round === 0) {
+      await connection.runReturning(PROMOTE_DUE, request.now)
+      survey = await surveyQueue(connection, rest)
+    }
     isLimited = survey.limits.size > 0 || survey.waiting.length > 0
     const claimed = await claimLimited(transaction, rest, survey, losses)
     tickets.push(...claimed.tickets)
@@ -68,13 +50,4 @@ export function withoutClaimed(
   const types = new Map(request.types)
   for (const { type } of jobs) types.set(type, (types.get(type) ?? 0) - 1)
   return { ...request, types, limit: request.limit - tickets.length - jobs.length }
-}
-
-const SELECT_NEXT_DUE = `
-select min(run_at) as due
-from pawl.queue
-where not ready and not awaits_predecessor and unmet_parents = 0`
-
-export async function nextDueAt(connection: Connection): Promise<number | null> {
-  return (await connection.get<{ due: number | null }>(SELECT_NEXT_DUE))?.due ?? null
 }

@@ -20,10 +20,23 @@ returning seq`
 export async function insertEventRow(transaction: Transaction): Promise<EventRow | null> {
   const { connection, transitions } = transaction
   if (transitions.length === 0) return null
-  const at = transitions[transitions.length - 1]?.at ?? 0
-  const stored = JSON.stringify(groupTransitions(transaction))
-  const row = await connection.runReturning<{ seq: number }>(INSERT_EVENTS, at, stored)
+  const row = await connection.runReturning<{ seq: number }>(INSERT_EVENTS, ...valuesOf(transaction))
   return { seq: row?.seq ?? 0, transitions }
+}
+
+/** The same, and commits. */
+export async function commitWithEventRow(transaction: Transaction): Promise<EventRow | null> {
+  const { connection, transitions } = transaction
+  if (transitions.length === 0) {
+    await connection.exec('commit')
+    return null
+  }
+  const row = await connection.commitReturning<{ seq: number }>(INSERT_EVENTS, ...valuesOf(transaction))
+  return { seq: row?.seq ?? 0, transitions }
+}
+
+function valuesOf(transaction: Transaction): [number, string] {
+  return [transaction.transitions.at(-1)?.at ?? 0, JSON.stringify(groupTransitions(transaction))]
 }
 
 // Numbers of transactions are given when they begin to write, and they commit in any order. Below the oldest one that is
@@ -77,17 +90,25 @@ function restoreAll(groups: readonly StoredGroup[], jobs: ReadonlyMap<number, Ev
   )
 }
 
+const FOREIGN_PAGE = 1_000
+
 // Rows removed: events of another server, of whose copy this database was made, that would come after all of this one.
 const DELETE_FOREIGN = `
 delete from pawl.events
-where seq >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint`
+where ctid = any(array(
+  select ctid
+  from pawl.events
+  where seq >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+  order by seq desc
+  limit ${FOREIGN_PAGE}
+))`
 
 /**
  * A copy that `pg_restore` made has the numbers of the transactions of the server that it was made on. Those that this server
  * has still to give would be taken already. Everything else that the database knows of those Jobs stays.
  */
 export async function forgetForeignEvents(connection: Connection): Promise<void> {
-  await connection.run(DELETE_FOREIGN)
+  while ((await connection.run(DELETE_FOREIGN)) === FOREIGN_PAGE);
 }
 
 const SELECT_LAST_SEQ = `
