@@ -1,0 +1,66 @@
+import { Pool, type PoolClient } from 'pg'
+import { expect, test } from 'vitest'
+import { NOW, newJob } from '../../src/store/conformance/fixtures.ts'
+import { type PgPool, postgres } from '../../src/stores/postgres/index.ts'
+import { newSchema, postgresPool, postgresUrl } from './schemas.ts'
+
+/** A pool of `pg` that keeps the answers to some statements back until it is told to hand them over. */
+class HoldingPool extends Pool {
+  #hold: RegExp | null = null
+  readonly #held: (() => void)[] = []
+
+  holdBack(statement: RegExp): void {
+    this.#hold = statement
+  }
+
+  handOver(): void {
+    this.#hold = null
+    for (const resolve of this.#held.splice(0)) resolve()
+  }
+
+  override connect(): Promise<PoolClient>
+  override connect(callback: Parameters<Pool['connect']>[0]): void
+  override connect(callback?: Parameters<Pool['connect']>[0]): Promise<PoolClient> | void {
+    if (callback !== undefined) return void super.connect(callback)
+    return super.connect().then((client) => {
+      const query = async (config: { readonly text: string }) => {
+        const answer = await client.query(config)
+        if (this.#hold?.test(config.text)) await new Promise<void>((resolve) => this.#held.push(resolve))
+        return answer
+      }
+      return new Proxy(client, {
+        get: (target, name) => {
+          if (name === 'query') return query
+          const member: unknown = Reflect.get(target, name, target)
+          return typeof member === 'function' ? member.bind(target) : member
+        },
+      })
+    })
+  }
+}
+
+test('who asks for the newest event has heard of all commits from here, also where their answers are overtaken', async () => {
+  const schema = newSchema()
+  const pool = new HoldingPool({ connectionString: postgresUrl() })
+  const store = await postgres(pool as unknown as PgPool, { schema, listen: false }).open()
+  await store.enqueueJobs([newJob()], NOW)
+  const order: string[] = []
+  const stop = store.subscribe(({ kind }) => void (kind === 'committed' && order.push('heard of the commit')))
+  pool.holdBack(/insert into .*\.jobs/s)
+
+  const job = newJob()
+  const enqueued = store.enqueueJobs([job], NOW)
+  const isCommitted = async () =>
+    (await postgresPool().query(`select 1 from "${schema}".jobs where job_id = $1`, [job.jobId])).rowCount
+  await expect.poll(isCommitted, { timeout: 20_000 }).toBe(1)
+  const asked = store.lastEventSeq().then(() => order.push('told the newest event'))
+  // Whatever is asked of the store after that is answered before the commit is.
+  for (let read = 0; read < 3; read++) expect(await store.findJob(job.jobId, NOW)).not.toBeNull()
+  pool.handOver()
+  await Promise.all([enqueued, asked])
+
+  expect(order).toEqual(['heard of the commit', 'told the newest event'])
+  stop()
+  await store.close()
+  await pool.end()
+})
