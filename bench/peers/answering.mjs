@@ -16,12 +16,11 @@ export function versionOfPeer(name) {
 
 /** Answers what the bench asks, one thing after the other. */
 export function answer(verbs) {
-  process.on('message', async ({ what, values }) => {
-    try {
-      process.send({ answer: await verbs[what](...values) })
-    } catch (error) {
-      process.send({ error: String(error?.stack ?? error) })
-    }
+  process.on('message', ({ what, values }) => {
+    Promise.resolve(verbs[what](...values)).then(
+      (answer) => process.send({ answer }),
+      (error) => process.send({ error: String(error?.stack ?? error) }),
+    )
   })
   process.on('disconnect', () => process.exit(0))
 }

@@ -1,5 +1,6 @@
-import { Pool, type PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { USE_INDEXES } from '../../src/stores/postgres/pool.ts'
+import { type Question, WatchedPool } from './watched-pool.ts'
 
 /** What `explain (analyze, buffers)` says of one step. */
 interface Step {
@@ -22,34 +23,22 @@ export interface Execution {
   readonly scans: readonly string[]
 }
 
-interface Config {
-  readonly text: string
-  readonly values?: unknown[]
-}
-
 /**
- * A pool of `pg` for a store. Whatever is asked of it is first carried out under `explain (analyze)` and undone, then carried
- * out for real, with the same values on the same rows.
+ * Whatever is asked of it is first carried out under `explain (analyze)` and undone, then carried out for real, with the same
+ * values on the same rows.
  */
-export class ExplainingPool extends Pool {
+export class ExplainingPool extends WatchedPool {
   readonly executions: Execution[] = []
 
   constructor(connectionString: string) {
     super({ connectionString, max: 4, onConnect: (client) => void client.query(USE_INDEXES) })
   }
 
-  override connect(): Promise<PoolClient>
-  override connect(callback: Parameters<Pool['connect']>[0]): void
-  override connect(callback?: Parameters<Pool['connect']>[0]): Promise<PoolClient> | void {
-    if (callback !== undefined) return void super.connect(callback)
-    return super.connect().then((client) => this.#explaining(client))
-  }
-
-  #explaining(client: PoolClient): PoolClient {
+  protected override answering(client: PoolClient): (question: Question) => Promise<unknown> {
     let isInTransaction = false
     let last: Promise<unknown> = Promise.resolve()
-    const explained = async (config: Config): Promise<unknown> => {
-      const { text, values } = config
+    const answer = async (question: Question): Promise<unknown> => {
+      const { text, values } = question
       if (/^\s*begin/.test(text)) isInTransaction = true
       if (/^\s*(commit|rollback)\b/.test(text)) isInTransaction = false
       if (/^\s*(with|select|insert|update|delete)\s/.test(text)) {
@@ -64,25 +53,17 @@ export class ExplainingPool extends Pool {
           await client.query(isInTransaction ? 'rollback to savepoint explained' : 'rollback')
         }
       }
-      return client.query(config as never)
+      return client.query(question)
     }
-    return new Proxy(client, {
-      get: (target, name) => {
-        if (name !== 'query') {
-          const member: unknown = Reflect.get(target, name, target)
-          return typeof member === 'function' ? member.bind(target) : member
-        }
-        // One after the other, also where the store does not wait for the answer to the last.
-        return (config: Config) => {
-          const next = last.then(
-            () => explained(config),
-            () => explained(config),
-          )
-          last = next.catch(() => {})
-          return next
-        }
-      },
-    })
+    // One after the other, also where the store does not wait for the answer to the last.
+    return (question) => {
+      const next = last.then(
+        () => answer(question),
+        () => answer(question),
+      )
+      last = next.catch(() => {})
+      return next
+    }
   }
 }
 

@@ -1,11 +1,12 @@
-import { Pool, type PoolClient } from 'pg'
+import type { PoolClient } from 'pg'
 import { expect, test } from 'vitest'
 import { NOW, newJob } from '../../src/store/conformance/fixtures.ts'
 import { type PgPool, postgres } from '../../src/stores/postgres/index.ts'
 import { newSchema, postgresPool, postgresUrl } from './schemas.ts'
+import { type Question, WatchedPool } from './watched-pool.ts'
 
-/** A pool of `pg` that keeps the answers to some statements back until it is told to hand them over. */
-class HoldingPool extends Pool {
+/** Keeps the answers to some statements back until it is told to hand them over. */
+class HoldingPool extends WatchedPool {
   #hold: RegExp | null = null
   readonly #held: (() => void)[] = []
 
@@ -18,24 +19,12 @@ class HoldingPool extends Pool {
     for (const resolve of this.#held.splice(0)) resolve()
   }
 
-  override connect(): Promise<PoolClient>
-  override connect(callback: Parameters<Pool['connect']>[0]): void
-  override connect(callback?: Parameters<Pool['connect']>[0]): Promise<PoolClient> | void {
-    if (callback !== undefined) return void super.connect(callback)
-    return super.connect().then((client) => {
-      const query = async (config: { readonly text: string }) => {
-        const answer = await client.query(config)
-        if (this.#hold?.test(config.text)) await new Promise<void>((resolve) => this.#held.push(resolve))
-        return answer
-      }
-      return new Proxy(client, {
-        get: (target, name) => {
-          if (name === 'query') return query
-          const member: unknown = Reflect.get(target, name, target)
-          return typeof member === 'function' ? member.bind(target) : member
-        },
-      })
-    })
+  protected override answering(client: PoolClient): (question: Question) => Promise<unknown> {
+    return async (question) => {
+      const answer = await client.query(question)
+      if (this.#hold?.test(question.text)) await new Promise<void>((resolve) => this.#held.push(resolve))
+      return answer
+    }
   }
 }
 
