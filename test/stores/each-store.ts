@@ -56,8 +56,9 @@ export function storesFrom<Source extends object>({ sqlite, postgres }: Makers<S
     newStore: (): Source => (storeKind === 'postgres' ? onServer() : inPlace(null, sqlite(':memory:'))),
     /** A store that may be opened several times, at once or after each other. On SQLite it is a file. */
     newSharedStore: (): Source => (storeKind === 'postgres' ? onServer() : inFile()),
-    /** The store in a file, or in the schema that a URL names. */
-    storeAt: (address: string): Source => (address.startsWith('postgres:') ? postgres(address) : sqlite(address)),
+    /** The store in a file, or in the schema that a URL names. Its connections are not to be taken for those of a script. */
+    storeAt: (address: string): Source =>
+      address.startsWith('postgres:') ? postgres(address.replace(/&application_name=\w+/, '')) : sqlite(address),
   }
 }
 

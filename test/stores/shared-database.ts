@@ -44,7 +44,7 @@ export class SharedDatabase {
       this.#schema = takeSchema()
       const url = new URL(postgresUrl())
       url.searchParams.set('pawl_schema', this.#schema)
-      // So that the sessions of killed processes can be told from others.
+      // So that the sessions of killed scripts can be told from others.
       url.searchParams.set('application_name', this.#schema)
       this.address = url.toString()
     }
@@ -110,7 +110,7 @@ export class SharedDatabase {
     await this.select(`delete from pawl_lives ${some}`)
   }
 
-  /** Nobody is connected any more. */
+  /** No script is connected any more. */
   async #isLeft(): Promise<void> {
     const sessions = `select count(*) as sessions from pg_stat_activity where application_name = '${this.#schema}'`
     await vi.waitFor(async () => expect(await onServer(sessions)).toEqual([{ sessions: 0 }]), {
