@@ -8,7 +8,8 @@ import { type PgPool, postgres } from '../../src/stores/postgres/index.ts'
 import { type Operation, operations, Stage } from '../recovery/operations.ts'
 import { type Execution, ExplainingPool } from './explaining-pool.ts'
 import { fillSchema } from './many-rows.ts'
-import { newSchema, postgresUrl } from './schemas.ts'
+import { newSchema } from './schemas.ts'
+import { type PostgresServer, startServer } from './server.ts'
 
 const YEAR = 365 * 24 * HOUR
 const SMALL = 1_000
@@ -29,14 +30,22 @@ type Executions = ReadonlyMap<string, readonly Execution[]>
 let small: Executions
 let large: Executions
 
+// A server of its own: the transactions of other tests would keep dead rows from being passed over.
+let server: PostgresServer
+let client: Client
+
 beforeAll(async () => {
+  server = await startServer()
+  client = new Client({ connectionString: server.url })
+  await client.connect()
   small = await liveOn(SMALL)
   large = await liveOn(LARGE)
 }, 900_000)
 
-const client = new Client({ connectionString: postgresUrl() })
-
-afterAll(() => client.end())
+afterAll(async () => {
+  await client.end()
+  await server.remove()
+})
 
 test('the operations were carried out, and their statements explained', () => {
   expect([...large.keys()]).toEqual(operations.map(({ name }) => name))
@@ -65,7 +74,7 @@ test('no statement reads a table that grows from its beginning to its end', () =
 })
 
 test('this check sees what grows: a statement without an index looks at more pages', async () => {
-  const pool = new ExplainingPool(postgresUrl())
+  const pool = new ExplainingPool(server.url)
   const connection = await pool.connect()
   await connection.query('create temp table grown as select n, n::text as name from generate_series(1, 100000) n')
   await connection.query({ text: 'select n from grown where name = $1', values: ['5'] })
@@ -77,8 +86,7 @@ test('this check sees what grows: a statement without an index looks at more pag
 
 async function liveOn(count: number): Promise<Executions> {
   const schema = newSchema()
-  await (await postgres(postgresUrl(), { schema }).open()).close()
-  if (count === SMALL) await client.connect()
+  await (await postgres(server.url, { schema }).open()).close()
   await fillSchema(client, schema, count)
   await client.query(`update "${schema}".queue set run_at = $1 where not ready`, [NOW + YEAR])
   await client.query(`vacuum "${schema}".queue`)
@@ -93,7 +101,7 @@ async function liveOn(count: number): Promise<Executions> {
 
 /** The statements of one operation. The store is afterwards as it was. */
 async function explained(schema: string, { prepare }: Operation): Promise<readonly Execution[]> {
-  const pool = new ExplainingPool(postgresUrl())
+  const pool = new ExplainingPool(server.url)
   const store = await postgres(pool as unknown as PgPool, { schema, listen: false }).open()
   const stage = new Stage(store)
   await store.registerNode(stage.node)

@@ -28,6 +28,15 @@ class HoldingPool extends WatchedPool {
   }
 }
 
+test('who begins to listen is told once that something may have happened: its first look may come after it', async () => {
+  const store = await postgres(postgresUrl(), { schema: newSchema(), listen: false }).open()
+  await store.enqueueJobs([newJob()], NOW)
+  const kinds: string[] = []
+  store.subscribe(({ kind }) => void kinds.push(kind))
+  await expect.poll(() => kinds, { timeout: 20_000 }).toEqual(['changed-elsewhere'])
+  await store.close()
+})
+
 test('who asks for the newest event has heard of all commits from here, also where their answers are overtaken', async () => {
   const schema = newSchema()
   const pool = new HoldingPool({ connectionString: postgresUrl() })

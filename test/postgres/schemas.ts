@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { Pool } from 'pg'
 import { inject } from 'vitest'
 
@@ -6,6 +7,8 @@ export function postgresUrl(): string {
   return inject('postgresUrl')
 }
 
+/** Of this process. Its number will not do: numbers of processes come again while one run of the tests lasts. */
+const mine = randomBytes(4).toString('hex')
 let made = 0
 const free: string[] = []
 let pool: Pool | null = null
@@ -18,7 +21,7 @@ export function postgresPool(): Pool {
 
 /** The name of a schema that does not exist yet. It goes with the server, or at the end of the run. */
 export function newSchema(): string {
-  return `${inject('postgresSchemas')}${process.pid.toString(36)}_${++made}`
+  return `${inject('postgresSchemas')}${mine}_${++made}`
 }
 
 /**

@@ -334,7 +334,8 @@ export abstract class PostgresBase {
     this.#isLooking = true
     try {
       const seq = await this.read((connection) => lastEventSeq(connection))
-      if (this.#lastEventSeq !== null && seq > this.#lastEventSeq) this.#signal({ kind: 'changed-elsewhere' })
+      // The first look may be late, and what it finds may have been hidden from whoever looked before it.
+      if (seq > (this.#lastEventSeq ?? -1)) this.#signal({ kind: 'changed-elsewhere' })
       this.#lastEventSeq = seq
     } catch {
       // The server is away. Whoever needs it is told.
