@@ -217,9 +217,9 @@ const operations: readonly Operation[] = [
 
 afterEach(() => mend(onFaultPoint))
 
-/** Every write on SQLite. On a server, where each try takes longer, the first twenty, and then about one in five. */
+/** Every write on SQLite. On a server, where each try takes longer, the first ten, and then fewer and fewer. */
 function afterWrite(write: number): number {
-  return storeKind === 'sqlite' || write < 20 ? write : Math.ceil(write * 1.2)
+  return storeKind === 'sqlite' || write < 10 ? write : Math.ceil(write * 1.3)
 }
 
 test.for(operations)(

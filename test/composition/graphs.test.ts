@@ -125,7 +125,8 @@ describe('a Job with `dependsOn`', () => {
     const parent = await scheduler.enqueue(echo, 'a')
     const child = await scheduler.enqueue(collect, null, { dependsOn: [parent.jobId] })
     await stage.runUntilIdle()
-    await vi.waitFor(() => expect(released).toEqual([child.jobId]), { timeout: 10_000, interval: 5 })
+    // On PostgreSQL events wait for older transactions, also those of other tests.
+    await vi.waitFor(() => expect(released).toEqual([child.jobId]), { timeout: 25_000, interval: 5 })
   })
 })
 

@@ -14,7 +14,7 @@ import { World } from './world.ts'
 // the counts of the groups must be those of the committed rows. A failure prints its seed, its path and the shortest
 // sequence that still fails; PAWL_MODEL_SEED repeats a run, PAWL_MODEL_RUNS makes it longer.
 
-const runs = Number(process.env['PAWL_MODEL_RUNS'] ?? (storeKind === 'sqlite' ? 200 : 10))
+const runs = Number(process.env['PAWL_MODEL_RUNS'] ?? (storeKind === 'sqlite' ? 200 : 8))
 const seed = Number(process.env['PAWL_MODEL_SEED'] ?? Date.now() % 1_000_000_000)
 
 afterEach(() => mend(onFaultPoint))

@@ -7,7 +7,8 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/stores/postgres/index.ts'
 import { fillSchema } from './many-rows.ts'
-import { newSchema, postgresUrl } from './schemas.ts'
+import { newSchema } from './schemas.ts'
+import { type PostgresServer, startServer } from './server.ts'
 import { type Statement, statementConstants } from './statement-constants.ts'
 
 /** So many finished Jobs, and as many queued ones. */
@@ -66,15 +67,18 @@ interface Explained extends Statement {
   readonly plan: Step
 }
 
+// A server of its own: filling a table is a transaction of seconds, for which all readers of events would wait.
+let server: PostgresServer
 let client: Client
 let schema: string
 let explained: readonly Explained[] = []
 let refused: readonly string[] = []
 
 beforeAll(async () => {
+  server = await startServer()
   schema = newSchema()
-  await (await postgres(postgresUrl(), { schema }).open()).close()
-  client = new Client({ connectionString: postgresUrl() })
+  await (await postgres(server.url, { schema }).open()).close()
+  client = new Client({ connectionString: server.url })
   await client.connect()
   await fillSchema(client, schema, COUNT)
   await client.query('set plan_cache_mode = force_generic_plan')
@@ -92,8 +96,8 @@ beforeAll(async () => {
 }, 120_000)
 
 afterAll(async () => {
-  await client.query(`drop schema "${schema}" cascade`)
   await client.end()
+  await server.remove()
 })
 
 describe('the statements', () => {

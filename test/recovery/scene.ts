@@ -39,7 +39,7 @@ export const NOTHING_RECOVERED: RecoveryStats = {
  * longer to come to it, and where `every-write.test.ts` breaks off at each, fewer and fewer.
  */
 export function nextWrite(write: number): number {
-  return storeKind === 'sqlite' ? write + 1 : Math.ceil(write * 1.7)
+  return storeKind === 'sqlite' ? write + 1 : write * 3
 }
 
 /** How many of those kills there must have been at least: on a server much is one statement. */
