@@ -73,6 +73,9 @@ export class Stage implements AsyncDisposable {
 
   /** What happened to a Job, by the events that were stored. */
   async transitionsOf(jobId: string): Promise<string[]> {
+    // Readers wait for older transactions, also those of other tests on the same server.
+    const hidden = 'select 1 from pawl.events where seq >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint'
+    await vi.waitFor(async () => expect(await this.select(hidden)).toEqual([]), PATIENCE)
     const store = await postgres(postgresUrl(), { schema: this.schema }).open()
     try {
       const rows = await store.readEvents(0, 100_000)
