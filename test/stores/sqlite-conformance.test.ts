@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'vitest'
+import { afterAll, describe, it } from 'vitest'
 import { describeStore, type StoreFactory } from '../../src/store/conformance/index.ts'
 import type { Damage } from '../../src/store/maintenance.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -22,9 +22,18 @@ const { DatabaseSync } = (await import(library)) as { DatabaseSync: new (path: s
 const file = (folder: string) => join(folder, 'pawl.db')
 const open = (folder: string) => sqlite(file(folder)).open()
 
+/** Making the tables takes longer than most tests, so it is done once, and each test gets a copy. */
+const template = await mkdtemp(join(tmpdir(), 'pawl-kit-'))
+await (await open(template)).close()
+afterAll(() => rm(template, { recursive: true }))
+
 /** Each database is a folder of its own, so that everything beside the file goes with it. */
 const onFile: StoreFactory<string> = {
-  create: () => mkdtemp(join(tmpdir(), 'pawl-kit-')),
+  async create() {
+    const folder = await mkdtemp(join(tmpdir(), 'pawl-kit-'))
+    await copyFile(file(template), file(folder))
+    return folder
+  },
   open,
   openAnother: open,
   remove: (folder) => rm(folder, { recursive: true }),
@@ -70,7 +79,7 @@ const DAMAGE: Readonly<Record<Damage['kind'], readonly string[]>> = {
 
 /** A database in memory belongs to one connection, so nothing else can open, damage or share it. */
 const inMemory: StoreFactory<string> = {
-  create: onFile.create,
+  create: () => mkdtemp(join(tmpdir(), 'pawl-kit-')),
   open: () => sqlite(':memory:').open(),
   remove: onFile.remove,
   openBackup,
