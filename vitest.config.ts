@@ -91,8 +91,9 @@ export default defineConfig({
     // What was built needs no translation either.
     server: { deps: { external: [/\/dist\/.*\.js$/] } },
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Far beyond what any needs by itself: on two busy cores it may take ten times as long.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     reporters: ['default', './scripts/vitest-reporter.mjs'],
     projects: [
       {
