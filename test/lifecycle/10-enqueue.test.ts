@@ -216,8 +216,8 @@ describe('an idempotency key', () => {
     const { jobId } = await scheduler.enqueue(story, { genre: 'a' }, { idempotencyKey: 'k' })
 
     for (const call of [
-      scheduler.enqueue(story, { genre: 'b' }, { idempotencyKey: 'k' }),
-      scheduler.enqueue(other, { genre: 'a', length: 1200 }, { idempotencyKey: 'k' }),
+      () => scheduler.enqueue(story, { genre: 'b' }, { idempotencyKey: 'k' }),
+      () => scheduler.enqueue(other, { genre: 'a', length: 1200 }, { idempotencyKey: 'k' }),
     ]) {
       expect(await refusalOf(call)).toMatchObject({ code: 'idempotency_key_reused', details: { jobId } })
     }

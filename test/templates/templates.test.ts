@@ -1,8 +1,10 @@
 // A template keeps a type with default params and policy, and makes Jobs of them.
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { PawlError } from '../../src/domain/errors.ts'
 import { defineJob } from '../../src/library/define-job.ts'
 import { openStage, refusalOf, report, START } from '../schedules/stage.ts'
+import { storeKind } from '../stores/each-store.ts'
 
 const strict = defineJob({ type: 'strict', params: z.object({ pages: z.number() }), run: () => null })
 
@@ -211,15 +213,18 @@ test('an archived template makes no Jobs and is changed no more, but its history
   expect((await stage.templates.list({ state: 'archived' })).items).toEqual([archived])
 })
 
-test('a template that is archived while a request is under way refuses it', async () => {
+test('a template that is archived while a request is under way refuses it, unless the request was first', async () => {
   await using stage = await openStage()
   const { templateId } = await stage.templates.create({ name: 't', type: report })
-  const [archived, refusal] = await Promise.all([
+  const [archived, answer] = await Promise.all([
     stage.templates.archive(templateId),
-    refusalOf(stage.scheduler.enqueueTemplate(templateId)),
+    stage.scheduler.enqueueTemplate(templateId).catch((error: PawlError) => error),
   ])
   expect(archived.archivedAt).not.toBeNull()
-  expect(refusal.code).toBe('template_archived')
+  // On SQLite one connection writes, in the order of the calls. Two connections to PostgreSQL may be served in either order.
+  const refused = storeKind === 'sqlite' || answer instanceof PawlError
+  if (refused) expect(answer).toMatchObject({ code: 'template_archived' })
+  expect((await stage.scheduler.listJobs()).items).toHaveLength(refused ? 0 : 1)
 })
 
 test('a retry keeps the template of its chain', async () => {
