@@ -15,9 +15,17 @@ import type { Clock } from '../platform/clock.ts'
 import { type Logger, neverThrowing, stderrLogger } from '../platform/logger.ts'
 import { type Random, systemRandom } from '../platform/random.ts'
 import { AddressGuard } from '../platform/webhook-address.ts'
+import { type PostRequest, type PostResult, WebhookPoster } from '../platform/webhook-post.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { StoreSource } from '../store/store.ts'
 import { type AnyJobType, type BrandedType, JOB_TYPE_VERSION, REGISTERED } from './job-type.ts'
+
+export interface WebhookSendingOptions {
+  /** Which private addresses webhooks may call, such as `['127.0.0.1', '10.0.0.0/8']`. @default none */
+  readonly allowPrivate?: readonly string[]
+  /** Sends one message. For tests that want no network: it checks no address. @default over HTTP */
+  readonly post?: (request: PostRequest) => Promise<PostResult>
+}
 
 export interface SchedulerOptions {
   readonly store: StoreSource
@@ -31,8 +39,7 @@ export interface SchedulerOptions {
   readonly resources?: Readonly<Record<string, number>>
   /** How long `close` waits for running jobs before it aborts them. @default 30_000 */
   readonly shutdownTimeoutMs?: number
-  /** Which private addresses webhooks may call, such as `['127.0.0.1', '10.0.0.0/8']`. @default none */
-  readonly webhooks?: { readonly allowPrivate?: readonly string[] }
+  readonly webhooks?: WebhookSendingOptions
   /** Closes on SIGTERM and SIGINT and exits; a second signal exits at once. @default false */
   readonly handleSignals?: boolean
   /** What operators call this process. @default its host name and pid */
@@ -75,6 +82,7 @@ export interface CheckedOptions {
   readonly limits: readonly LimitRecord[]
   readonly shutdownTimeoutMs: number
   readonly webhookGuard: AddressGuard
+  readonly webhookPoster: Pick<WebhookPoster, 'post'>
   readonly handleSignals: boolean
   readonly name: string
   readonly policy: ConcurrencyPolicy
@@ -90,12 +98,14 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
   if (typeof options.store?.open !== 'function')
     throw invalid('store', "a store such as sqlite('pawl.db')", options.store)
   const types = readTypes(options.jobs ?? [])
+  const webhookGuard = readWebhookGuard(options.webhooks ?? {})
   return {
     types,
     concurrency: readWhole(options.concurrency ?? 1, 1, CONCURRENCY_MAX, 'concurrency'),
     limits: readLimits(options, types),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
-    webhookGuard: readWebhookGuard(options.webhooks ?? {}),
+    webhookGuard,
+    webhookPoster: readWebhookPoster(options.webhooks ?? {}, webhookGuard),
     handleSignals: readBoolean(options.handleSignals ?? false, 'handleSignals'),
     name: readText(options.name ?? `${hostname()}-${process.pid}`, 'name'),
     policy: readPort(options.concurrencyPolicy ?? fillFreePlaces, ['decideClaims'], 'concurrencyPolicy'),
@@ -106,8 +116,14 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
   }
 }
 
-function readWebhookGuard(webhooks: { readonly allowPrivate?: readonly string[] }): AddressGuard {
-  refuseUnknownKeys(webhooks, ['allowPrivate'], 'webhooks')
+function readWebhookPoster({ post }: WebhookSendingOptions, guard: AddressGuard): Pick<WebhookPoster, 'post'> {
+  if (post === undefined) return new WebhookPoster({ guard })
+  if (typeof post === 'function') return { post }
+  throw invalid('webhooks.post', 'a function that sends a message', post)
+}
+
+function readWebhookGuard(webhooks: WebhookSendingOptions): AddressGuard {
+  refuseUnknownKeys(webhooks, ['allowPrivate', 'post'], 'webhooks')
   const { allowPrivate = [] } = webhooks
   try {
     return new AddressGuard(allowPrivate)

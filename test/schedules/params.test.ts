@@ -162,7 +162,9 @@ test('a change mends it at once; what was due makes its Job as it was, for whoev
   service.fault = NO_NETWORK
   await stage.advance(MINUTE + SECOND)
   await stage.schedules.change(schedule.scheduleId, { paramOverrides: { service: 'none' } })
-  expect(await jobsOf(stage.scheduler, schedule)).toMatchObject([{ slotAt: START + MINUTE, params: {} }])
+  // Its first attempt may have failed by now.
+  const made = (await jobsOf(stage.scheduler, schedule)).filter(({ attempt }) => attempt === 1)
+  expect(made).toMatchObject([{ slotAt: START + MINUTE, params: {} }])
   await stage.advance(MINUTE)
   expect(await slotsOf(stage.scheduler, schedule)).toEqual([MINUTE, 2 * MINUTE])
 })

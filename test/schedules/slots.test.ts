@@ -1,5 +1,5 @@
 // A schedule makes a Job at each of its slots, and the Job says where it comes from.
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { HOUR, jobsOf, MINUTE, openStage, refusalOf, report, SECOND, START, slotsOf } from './stage.ts'
 
 test('an interval makes a Job each time it has passed, counted from creation', async () => {
@@ -93,7 +93,7 @@ test('each Job of a schedule is told as an event, after it was queued', async ()
   const schedule = await stage.schedules.create({ name: 'hourly', type: report, cron: '@hourly' })
   await stage.advance(HOUR)
   const [job] = await jobsOf(stage.scheduler, schedule)
-  expect(told).toEqual([`queued ${job?.jobId}`, `triggered ${job?.jobId} report`])
+  await vi.waitFor(() => expect(told).toEqual([`queued ${job?.jobId}`, `triggered ${job?.jobId} report`]))
 })
 
 test('nothing is made while no scheduler is started, and a disabled schedule makes nothing', async () => {

@@ -1,0 +1,102 @@
+import type { Chance } from '../chance.ts'
+
+/** What may go wrong in a run, each as a probability or a number of times. Zero: it does not happen in this run. */
+export interface Faults {
+  /** Processes die, at any moment and in the middle of a call. */
+  readonly crashes: number
+  /** A call to the store dies with its process, before or after it was carried out. */
+  readonly crashInCall: number
+  /** Processes stop for some seconds, or for so long that others take them for dead, and go on. */
+  readonly pauses: number
+  /** What was asked is not carried out, and whoever asked is told that the store does not answer. */
+  readonly lostRequest: number
+  /** It is carried out, but the answer gets lost. */
+  readonly lostReply: number
+  /** Requests and answers take their time. */
+  readonly slow: number
+  /** For some seconds a process reaches the store not at all. */
+  readonly partitions: number
+  /** The clock on the wall is set forward or back. */
+  readonly clockSteps: number
+  /** Nobody is told that another process has changed something. */
+  readonly lostSignals: number
+  /** A statement fails within its transaction. */
+  readonly brokenStatement: number
+}
+
+/** What a run is made of. */
+export interface Conditions {
+  readonly faults: Faults
+  /** `lock`: who is dead is known at once, as with files. `heartbeat`: after some time, as with a server. */
+  readonly liveness: 'lock' | 'heartbeat'
+  readonly processes: number
+  readonly concurrency: number
+  /** How many requests clients make, and within how many milliseconds. */
+  readonly requests: number
+  readonly lengthMs: number
+  /** The kinds of requests that are made in this run, with their weights. */
+  readonly wishes: Readonly<Record<Wish, number>>
+}
+
+export const WISHES = [
+  'enqueue',
+  'enqueue-many',
+  'group',
+  'cancel',
+  'retry',
+  'move',
+  'edit',
+  'schedule',
+  'schedule-change',
+  'direct',
+  'limit',
+  'prune',
+  'restart',
+] as const
+
+export type Wish = (typeof WISHES)[number]
+
+/**
+ * Each seed switches on some of the faults and some of the requests, and the others not at all: where everything happens all
+ * the time, much hides the rest.
+ */
+export function drawConditions(chance: Chance): Conditions {
+  const sometimes = (probability: number, most: number) => (chance.is(probability) ? chance.next() * most : 0)
+  const liveness = chance.is(0.5) ? 'lock' : 'heartbeat'
+  const faults: Faults = {
+    crashes: chance.is(0.5) ? chance.between(1, 4) : 0,
+    crashInCall: sometimes(0.3, 0.01),
+    pauses: chance.is(0.3) ? chance.between(1, 3) : 0,
+    lostRequest: sometimes(0.3, 0.05),
+    lostReply: sometimes(0.4, 0.05),
+    slow: sometimes(0.3, 0.3),
+    partitions: liveness === 'heartbeat' && chance.is(0.3) ? chance.between(1, 2) : 0,
+    clockSteps: chance.is(0.2) ? chance.between(1, 3) : 0,
+    lostSignals: sometimes(0.3, 1),
+    brokenStatement: sometimes(0.2, 0.002),
+  }
+  const weight = (wish: Wish): number => {
+    if (wish === 'enqueue') return 1
+    return chance.is(0.5) ? chance.next() * (USUALLY[wish] ?? 0.3) : 0
+  }
+  return {
+    faults,
+    liveness,
+    processes: chance.between(1, 4),
+    concurrency: chance.of([1, 2, 3, 8]),
+    requests: chance.between(5, 40),
+    lengthMs: chance.between(3, 25) * 1_000,
+    wishes: Object.fromEntries(WISHES.map((wish) => [wish, weight(wish)])) as Record<Wish, number>,
+  }
+}
+
+const USUALLY: Partial<Record<Wish, number>> = {
+  'enqueue-many': 0.5,
+  group: 0.3,
+  cancel: 0.4,
+  direct: 0.4,
+  schedule: 0.2,
+  limit: 0.1,
+  prune: 0.1,
+  restart: 0.1,
+}
