@@ -15,7 +15,7 @@ const POSTGRES_ONLY = [
 
 /** These are about any store, and run once on each: see test/stores/each-store.ts. */
 const EACH_STORE = [
-  'test/composition/{bad-input,crash,graphs,groups,killed,model}.test.ts',
+  'test/composition/{bad-input,graphs,groups,killed,model}.test.ts',
   'test/direct/*.test.ts',
   'test/doctor/busy.test.ts',
   'test/http/routes{,-*}.test.ts',
@@ -23,7 +23,7 @@ const EACH_STORE = [
   'test/operations/*.test.ts',
   'test/processes/{ignored-timeout,killed-child,late-finish,not-dead,one-killed,signals,stop-and-start,two-nodes}.test.ts',
   'test/recovery/*.test.ts',
-  'test/schedules/{broken,change,clock,declare,every-write,failures,options,params,policies,processes,races,slots}.test.ts',
+  'test/schedules/{broken,change,clock,declare,failures,options,params,policies,processes,races,slots}.test.ts',
   'test/templates/*.test.ts',
   'test/webhooks/{events,killed,refusals,retries,subscriptions}.test.ts',
   'test/why/{damage,ended,held,limits,places,processes,rank,running}.test.ts',

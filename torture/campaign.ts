@@ -8,6 +8,8 @@ export interface Campaign {
   readonly amount: Amount
   /** The stores that it may be told to use, the usual one first. None: it knows by itself. */
   readonly stores?: readonly StoreKind[]
+  /** The names of its parts, in a campaign that can be told to do only one. */
+  readonly parts?: readonly string[]
   /** Why it cannot be done on this machine, and what would help; null when it can. */
   readonly obstacle?: () => string | null
   readonly run: (conditions: Conditions) => Promise<Outcome>
@@ -30,6 +32,12 @@ export interface Conditions {
   readonly store: StoreKind
   /** Whether it is part of `npm test`, and must not take long. */
   readonly isShort: boolean
+  /** Whether it ends with the first violation. */
+  readonly endsWithFirst: boolean
+  /** Only the part of this name, in a campaign that has parts with names. Null: all of it. */
+  readonly only: string | null
+  /** Whether what comes of it goes into docs/reliability.md. */
+  readonly writesDocs: boolean
   readonly progress: Progress
   /** Aborted when somebody wants it to end: then it ends soon, and tells what it has seen until then. */
   readonly signal: AbortSignal

@@ -8,6 +8,8 @@ export interface RunCommand {
   readonly amount: number
   readonly store: StoreKind
   readonly isShort: boolean
+  readonly endsWithFirst: boolean
+  readonly only: string | null
   /** One JSON object on the standard output instead of words. */
   readonly asJson: boolean
   /** Puts what was counted into the table of docs/reliability.md. */
@@ -42,6 +44,8 @@ function readOptions(campaign: Campaign, args: readonly string[]): Command {
       seed: { type: 'string' },
       store: { type: 'string' },
       short: { type: 'boolean' },
+      bail: { type: 'boolean' },
+      only: { type: 'string' },
       json: { type: 'boolean' },
       'write-docs': { type: 'boolean' },
       help: { type: 'boolean' },
@@ -56,6 +60,8 @@ function readOptions(campaign: Campaign, args: readonly string[]): Command {
     amount: readNumber(amount.name, values[amount.name], () => (isShort ? amount.short : amount.usual)),
     store: readStore(values['store'], stores),
     isShort,
+    endsWithFirst: values['bail'] === true,
+    only: readPart(values['only'], campaign.parts ?? []),
     asJson: values['json'] === true,
     writesDocs: values['write-docs'] === true,
   }
@@ -76,6 +82,15 @@ function readStore(value: unknown, stores: readonly StoreKind[]): StoreKind {
   throw new Error(`Expected ${expected}, got \`${String(value)}\`.`)
 }
 
+function readPart(value: unknown, parts: readonly string[]): string | null {
+  if (value === undefined) return null
+  const part = parts.find((name) => name === value)
+  if (part !== undefined) return part
+  const expected =
+    parts.length === 0 ? 'no --only: this campaign has no parts' : `--only with one of ${parts.join(', ')}`
+  throw new Error(`Expected ${expected}, got \`${String(value)}\`.`)
+}
+
 export function usage(campaigns: readonly Campaign[]): string {
   const width = Math.max(...campaigns.map(({ name }) => name.length))
   const lines = campaigns.map(({ name, about, amount, stores = [] }) => {
@@ -90,6 +105,8 @@ ${lines.join('\n')}
 
 Options:
   --seed <number>  decides everything that is left to chance; a new one each time unless given
+  --only <name>    only this part, in a campaign that has parts
+  --bail           ends with the first violation
   --short          as little of it as \`npm test\` does
   --json           one JSON object instead of words
   --write-docs     puts what was counted into docs/reliability.md

@@ -20,7 +20,7 @@ const TOLD_MAX = 10
 
 /** Runs it, tells what came of it, and answers how the process should end. */
 export async function runCampaign(command: RunCommand): Promise<number> {
-  const { campaign, seed, amount, store, isShort, asJson } = command
+  const { campaign, seed, amount, store, isShort, endsWithFirst, only, asJson, writesDocs } = command
   const obstacle = campaign.obstacle?.() ?? null
   if (obstacle !== null) {
     console.error(`${campaign.name} cannot be run here: ${obstacle}`)
@@ -32,7 +32,17 @@ export async function runCampaign(command: RunCommand): Promise<number> {
   const again = replayLine(campaign, command)
   if (!asJson) progress.tell(`${campaign.name}: ${amount} ${campaign.amount.name}, seed ${seed}. Again with: ${again}`)
   const startedAt = performance.now()
-  const outcome = await campaign.run({ seed, amount, store, isShort, progress, signal: ending.signal })
+  const outcome = await campaign.run({
+    seed,
+    amount,
+    store,
+    isShort,
+    endsWithFirst,
+    only,
+    writesDocs,
+    progress,
+    signal: ending.signal,
+  })
   progress.end()
   const summary: Summary = {
     campaign: campaign.name,
@@ -44,13 +54,14 @@ export async function runCampaign(command: RunCommand): Promise<number> {
     isCutShort: ending.signal.aborted,
   }
   console.log(asJson ? JSON.stringify(summary) : inLines(summary).join('\n'))
-  if (command.writesDocs) writeDocs(summary)
+  if (writesDocs) writeDocs(summary)
   return outcome.violations.length === 0 ? 0 : 1
 }
 
 function replayLine({ name, amount: { name: amountName }, stores = [] }: Campaign, command: RunCommand): string {
   const store = stores.length > 1 ? ` --store ${command.store}` : ''
-  return `npm run torture -- ${name} --${amountName} ${command.amount}${store} --seed ${command.seed}`
+  const only = command.only === null ? '' : ` --only ${command.only}`
+  return `npm run torture -- ${name} --${amountName} ${command.amount}${store}${only} --seed ${command.seed}`
 }
 
 function inLines({ outcome, amount, seconds, isCutShort }: Summary): string[] {

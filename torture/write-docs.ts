@@ -8,7 +8,10 @@ const FILE = 'docs/reliability.md'
 const BEGIN = '<!-- runs: written by npm run torture -- … --write-docs -->'
 const END = '<!-- /runs -->'
 
-const HEAD = ['| Campaign | Done | Also counted | Violations | Seed | Commit | Machine |', '|---|---|---|---|---|---|---|']
+const HEAD = [
+  '| Campaign | Done | Also counted | Violations | Seed | Commit | Machine |',
+  '|---|---|---|---|---|---|---|',
+]
 
 /** Puts the run into the table of the long runs, in place of the last one of the same kind. */
 export function writeDocs(summary: Summary): void {

@@ -5,7 +5,7 @@ const SETTINGS = { fsync: 'on', full_page_writes: 'on', shared_buffers: '128MB',
 
 /** A PostgreSQL server for the time of the work: an installed one, else the one that the tests bring along. */
 export async function withServer(work) {
-  const { startServer } = await createJiti(import.meta.url).import('../../test/postgres/server.ts')
+  const { startServer } = await createJiti(import.meta.url).import('../../torture/servers/server.ts')
   const server = await startServer({ settings: SETTINGS })
   try {
     return await work(server)

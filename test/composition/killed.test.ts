@@ -49,7 +49,7 @@ const statements = (onSqlite: number, onServer: number): Kill => ({
   nth: storeKind === 'sqlite' ? onSqlite : onServer,
 })
 
-/** There, too, a process takes longer: what `crash.test.ts` shows of every statement is seen here of a few. */
+/** There, too, a process takes longer: what `npm run torture -- sweep` shows of every statement is seen here of a few. */
 const alsoOnSqlite = (...kills: readonly Kill[]) => (storeKind === 'sqlite' ? kills : [])
 
 test.for<Kill>([

@@ -1,9 +1,7 @@
 import { expect } from 'vitest'
 import { isSound, select } from '../recovery/database.ts'
-import { withoutNames } from '../stores/breaks.ts'
 import { fileOf, holdsNoFault } from '../stores/each-store.ts'
 import type { SharedDatabase } from '../stores/shared-database.ts'
-import { DatabaseSync } from './counting-driver.ts'
 
 /** What must hold of dependencies, groups and cascades in every committed state. */
 const CONTRADICTIONS: Readonly<Record<string, string>> = {
@@ -80,38 +78,4 @@ export async function isSoundlyComposedStore(store: Parameters<typeof holdsNoFau
 export async function isSoundlyComposedIn(database: SharedDatabase): Promise<void> {
   await database.isSound()
   if (database.file !== null) isSoundlyComposed(database.file)
-}
-
-interface Watch {
-  readonly hasCommitted: () => Promise<boolean>
-  readonly close: () => void
-}
-
-/** Sees whether anybody has committed anything since it last looked. On a server: whether any row is another one. */
-export async function watchChanges(database: SharedDatabase): Promise<Watch> {
-  if (database.file !== null) return watchCommits(database.file)
-  let last = JSON.stringify(withoutNames(await database.tables()))
-  return {
-    async hasCommitted() {
-      const before = last
-      last = JSON.stringify(withoutNames(await database.tables()))
-      return last !== before
-    },
-    close() {},
-  }
-}
-
-function watchCommits(file: string): Watch {
-  const handle = new DatabaseSync(file)
-  const read = handle.prepare('pragma data_version')
-  const version = () => (read.get() as { data_version: number }).data_version
-  let last = version()
-  return {
-    async hasCommitted() {
-      const before = last
-      last = version()
-      return last !== before
-    },
-    close: () => handle.close(),
-  }
 }

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
-import { startServer } from './server.ts'
+import { startServer } from '../../torture/servers/server.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -6,9 +6,9 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/stores/postgres/index.ts'
+import { type PostgresServer, startServer } from '../../torture/servers/server.ts'
 import { fillSchema } from './many-rows.ts'
 import { newSchema } from './schemas.ts'
-import { type PostgresServer, startServer } from './server.ts'
 import { type Statement, statementConstants } from './statement-constants.ts'
 
 /** So many finished Jobs, and as many queued ones. */

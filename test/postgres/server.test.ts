@@ -6,9 +6,9 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { describe, expect, test, vi } from 'vitest'
-import { startProxy } from './proxy.ts'
+import { startProxy } from '../../torture/servers/proxy.ts'
+import { startServer } from '../../torture/servers/server.ts'
 import { newSchema, postgresUrl } from './schemas.ts'
-import { startServer } from './server.ts'
 
 const PATIENCE = { timeout: 20_000, interval: 10 }
 

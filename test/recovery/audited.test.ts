@@ -1,10 +1,11 @@
 import { onFaultPoint } from 'pawl/testing'
 import { afterEach, expect, test } from 'vitest'
+import type { SweptDatabase } from '../../torture/sweep/database.ts'
+import { auditedOperations } from '../../torture/sweep/operations/doors.ts'
+import { Stage } from '../../torture/sweep/stage.ts'
 import { breakAt, breaksOff, mend, withoutNames } from '../stores/breaks.ts'
 import { storeAt } from '../stores/package-stores.ts'
 import { SharedDatabase } from '../stores/shared-database.ts'
-import { auditedOperations } from './door-operations.ts'
-import { Stage } from './operations.ts'
 
 // Each audited change is broken off before its first write, before its second, and so on until it passes whole: at no
 // time is there a change without its note, or a note without its change.
@@ -14,9 +15,8 @@ afterEach(() => mend(onFaultPoint))
 test.for(auditedOperations)('$name: the note is there if and only if the change is', async ({ prepare }) => {
   const database = new SharedDatabase()
   const store = await storeAt(database.address).open()
-  const stage = new Stage(store)
-  await store.registerNode(stage.node)
-  const operate = await prepare(stage)
+  // None of these operations does anything behind the store's back.
+  const operate = await prepare(await Stage.on({} as SweptDatabase, store))
   const read = async () => {
     const { pawl_audit: notes, sqlite_sequence: _, ...tables } = withoutNames(await database.tables())
     return { notes, tables }

@@ -36,7 +36,7 @@ export const NOTHING_RECOVERED: RecoveryStats = {
 
 /**
  * The write after this one at which a process is killed. On SQLite each in turn; on a server, where every process takes
- * longer to come to it, and where `every-write.test.ts` breaks off at each, fewer and fewer.
+ * longer to come to it, and where `npm run torture -- sweep` breaks off at each, fewer and fewer.
  */
 export function nextWrite(write: number): number {
   return storeKind === 'sqlite' ? write + 1 : write * 3

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Store, StoreSource } from '../../src/store/store.ts'
 import { SettableClock } from '../../src/testing/index.ts'
-import { jobsOf, MINUTE, newSharedStore, openStage, report, SECOND, START, slotsOf } from './stage.ts'
+import { jobsOf, MINUTE, newSharedStore, openStage, report, SECOND, START, skipsOf, slotsOf } from './stage.ts'
 
 /** The store itself, where every firing that it answers is noted. */
 function noting(source: StoreSource, answers: string[]): StoreSource {
@@ -91,3 +91,41 @@ test('a change races with the slot that it is about: the slot makes its Job as i
     expect([before, `name ${index + 1}`]).toContain(job.name)
   }
 })
+
+test('one whose look takes so long that others make slots meanwhile does not take the clock for set back', async () => {
+  const store = newSharedStore()
+  const clock = new SettableClock(START)
+  await using quick = await openStage({ clock, store })
+  const schedule = await quick.schedules.create({ name: 'x', type: report, everyMs: SECOND })
+  let meanwhile = async () => {}
+  await using slow = await openStage({ clock, store: slowToSay(store, () => meanwhile()) })
+  await slow.scheduler.stop()
+  const looked = new Promise<void>((resolve) => {
+    meanwhile = async () => {
+      meanwhile = async () => {}
+      clock.set(clock.now() + 3 * SECOND)
+      await quick.runUntilIdle()
+      resolve()
+    }
+  })
+  await slow.scheduler.start()
+  await looked
+  await slow.runUntilIdle()
+  expect(await slotsOf(quick.scheduler, schedule)).toEqual([1, 2, 3].map((second) => second * SECOND))
+  expect(await skipsOf(quick.scheduler, schedule)).toEqual([])
+})
+
+/** The store itself, where something happens before it says what was planned. */
+function slowToSay(source: StoreSource, happens: () => Promise<void>): StoreSource {
+  return {
+    ...source,
+    open: async () => {
+      const store = await source.open()
+      const findSchedulesPlannedAfter: Store['findSchedulesPlannedAfter'] = async (...request) => {
+        await happens()
+        return store.findSchedulesPlannedAfter(...request)
+      }
+      return Object.assign(Object.create(store) as Store, bound(store), { findSchedulesPlannedAfter })
+    },
+  }
+}

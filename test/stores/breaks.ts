@@ -1,56 +1,20 @@
-import pg from 'pg'
 import { expect } from 'vitest'
 import type { FaultPoint } from '../../src/store/fault-points.ts'
+import * as breaks from '../../torture/sweep/breaks.ts'
 import { storeKind } from './each-store.ts'
 import type { Row } from './shared-database.ts'
 
 /** Of the package or of the sources, as the rest of the test has it. */
 type OnFaultPoint = (listen: ((point: FaultPoint) => void) | null) => void
 
-type Query = (this: object, config: { readonly text?: string } | string, ...rest: unknown[]) => unknown
-
-interface PatchedClient {
-  query: Query
-}
-
-const prototype = pg.Client.prototype as unknown as PatchedClient
-const { query } = prototype
-
-/** What a connection is told before anything else, and what is no part of what was asked for. */
-const BESIDES = /^\s*(set enable_|select pg_notify|listen )/
-
-/**
- * Lets what a store does break off, by an error `crash`, when it passes a place for the nth time. On a server `store:statement`
- * is every statement that its connections send, whatever it does: the connection is lost before it, with all that follow.
- */
+/** Lets what a store does break off, by an error `crash`, when it passes a place for the nth time: as `npm run torture` does. */
 export function breakAt(onFaultPoint: OnFaultPoint, at: FaultPoint, nth: number): void {
-  let passed = 0
-  const isHit = () => ++passed === nth
-  if (storeKind === 'sqlite' || at !== 'store:statement') {
-    onFaultPoint((point) => {
-      if (point === at && isHit()) throw new Error('crash')
-    })
-    return
-  }
-  const lost = new WeakSet<object>()
-  prototype.query = function passing(config, ...rest) {
-    const text = typeof config === 'string' ? config : (config.text ?? '')
-    if (!isOfStore(this) || BESIDES.test(text)) return query.call(this, config, ...rest)
-    if (!lost.has(this) && isHit()) lost.add(this)
-    return lost.has(this) ? Promise.reject(new Error('crash')) : query.call(this, config, ...rest)
-  }
+  breaks.breakAt(storeKind, at, nth, () => {}, onFaultPoint)
 }
 
 /** Nothing breaks off any more. */
 export function mend(onFaultPoint: OnFaultPoint): void {
-  onFaultPoint(null)
-  prototype.query = query
-}
-
-/** What a test does behind the store's back has no name. */
-function isOfStore(client: object): boolean {
-  const { connectionParameters } = client as { connectionParameters?: { application_name?: string } }
-  return connectionParameters?.application_name !== undefined
+  breaks.mend(onFaultPoint)
 }
 
 /** Does something that may break off. True: it did. */

@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
 import type { Campaign, Conditions, Outcome, Violation } from '../campaign.ts'
+import type { Examined } from './examine.ts'
 import { REGRESSIONS } from './regressions.ts'
-import { type Simulated, simulate } from './simulate.ts'
 
 export const simulation: Campaign = {
   name: 'sim',
@@ -10,40 +12,61 @@ export const simulation: Campaign = {
 }
 
 /** Seeds follow each other, so that a run that was ended can be taken up where it was. */
-async function run({ seed, amount, isShort, progress, signal }: Conditions): Promise<Outcome> {
+async function run({ seed, amount, isShort, endsWithFirst, progress, signal }: Conditions): Promise<Outcome> {
   const counts = new Map<string, number>()
   const violations: Violation[] = []
-  const seeds = isShort ? [...REGRESSIONS, ...range(seed, amount)] : range(seed, amount)
   let done = 0
-  for (const each of seeds) {
-    if (signal.aborted) break
-    const { messages, simulated } = await examine(each)
-    done++
-    for (const [what, count] of simulated?.counts ?? []) counts.set(what, (counts.get(what) ?? 0) + count)
-    counts.set('steps', (counts.get('steps') ?? 0) + (simulated?.steps ?? 0))
-    if (messages.length > 0) {
-      violations.push({ replay: `sim --seeds 1 --seed ${each}`, messages })
-      progress.tell(`seed ${each}: ${messages[0]}`)
-    }
-    progress.done(done)
-  }
+  await examineAll({
+    seeds: isShort ? [...REGRESSIONS, ...range(seed, amount)] : range(seed, amount),
+    isEnough: () => signal.aborted || (endsWithFirst && violations.length > 0),
+    examined({ seed: each, messages, counts: own }) {
+      done++
+      for (const [what, count] of own) counts.set(what, (counts.get(what) ?? 0) + count)
+      if (messages.length > 0) {
+        violations.push({ replay: `sim --seeds 1 --seed ${each}`, messages })
+        progress.tell(`seed ${each}: ${messages[0]}`)
+      }
+      progress.done(done)
+    },
+  })
   if (signal.aborted) progress.tell(`Go on with: npm run torture -- sim --seeds ${amount - done} --seed ${seed + done}`)
   return { done, trials: done, counts: Object.fromEntries([...counts].sort()), violations }
 }
 
-/** Runs it twice: what cannot be repeated could not be examined either. */
-async function examine(
-  seed: number,
-): Promise<{ readonly messages: readonly string[]; readonly simulated: Simulated | null }> {
-  try {
-    const simulated = await simulate(seed)
-    const again = await simulate(seed, { isExamined: false })
-    const isSame = simulated.hash === again.hash
-    const messages = [...simulated.contradictions, ...(isSame ? [] : ['The same seed gave another run.'])]
-    return { messages, simulated }
-  } catch (error) {
-    return { messages: [error instanceof Error ? (error.stack ?? error.message) : String(error)], simulated: null }
+interface Examination {
+  readonly seeds: Iterable<number>
+  readonly isEnough: () => boolean
+  readonly examined: (examined: Examined) => void
+}
+
+/** In as many threads as there are processors. Each gets the next seed when it is done with one. */
+async function examineAll({ seeds, isEnough, examined }: Examination): Promise<void> {
+  const rest = seeds[Symbol.iterator]()
+  const next = (): number | null => {
+    if (isEnough()) return null
+    const { done, value } = rest.next()
+    return done === true ? null : value
   }
+  const work = async (): Promise<void> => {
+    const worker = new Worker(new URL('./worker.js', import.meta.url))
+    try {
+      for (let seed = next(); seed !== null; seed = next()) examined(await ask(worker, seed))
+    } finally {
+      await worker.terminate()
+    }
+  }
+  await Promise.all(Array.from({ length: availableParallelism() }, work))
+}
+
+function ask(worker: Worker, seed: number): Promise<Examined> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', (examined: Examined) => {
+      worker.off('error', reject)
+      resolve(examined)
+    })
+    worker.once('error', reject)
+    worker.postMessage(seed)
+  })
 }
 
 function* range(first: number, count: number): Iterable<number> {

@@ -30,8 +30,10 @@ const CHECKS: readonly Check[] = [
   limitsHeld,
   keysHeld,
   nothingBeganAfterItsCancel,
+  nothingFollowedACancel,
   nothingBeganEarly,
   slotsWereNotEarly,
+  slotsWereNotLost,
   messagesWereSent,
   directAnswersAreTrue,
 ]
@@ -39,7 +41,7 @@ const CHECKS: readonly Check[] = [
 const orderOf = (job: Job): Order => job.params as unknown as Order
 
 /** Whether history may have been removed. */
-const isPruned = ({ conditions }: Evidence): boolean => conditions.wishes.prune > 0
+const isPruned = ({ witness }: Evidence): boolean => witness.isPruned
 
 function* acceptedJobsExist(evidence: Evidence): Iterable<string> {
   const { witness, stored } = evidence
@@ -225,6 +227,15 @@ function* nothingBeganAfterItsCancel({ witness }: Evidence): Iterable<string> {
   }
 }
 
+/** Nothing is retried after a cancel, unless by hand. */
+function* nothingFollowedACancel({ witness, stored, conditions }: Evidence): Iterable<string> {
+  if (conditions.wishes.retry > 0) return
+  for (const { jobId, retryOf } of stored.jobs) {
+    if (retryOf !== null && witness.lastOnes.has(retryOf))
+      yield `${jobId} is a retry of ${retryOf}, whose cancel had been answered.`
+  }
+}
+
 function* nothingBeganEarly({ witness, stored, conditions }: Evidence): Iterable<string> {
   // By a clock that is set, nothing is early.
   if (conditions.faults.clockSteps > 0) return
@@ -247,6 +258,20 @@ function* slotsWereNotEarly({ stored, conditions }: Evidence): Iterable<string> 
   }
 }
 
+/** A schedule that nobody changed, and that lets no slot out, has made one Job for each. */
+function* slotsWereNotLost(evidence: Evidence): Iterable<string> {
+  const { stored, conditions, witness } = evidence
+  if (conditions.faults.clockSteps > 0 || isPruned(evidence)) return
+  for (const { scheduleId, timing, missed, overlap, businessKey, lastSlotAt } of stored.schedules) {
+    if (timing.kind !== 'every' || missed !== 'all' || overlap !== 'allow' || businessKey !== null) continue
+    if (witness.schedulesTouched.has(scheduleId)) continue
+    const made = new Set(stored.jobs.filter((job) => job.scheduleId === scheduleId).map(({ slotAt }) => slotAt))
+    for (let slot = timing.anchorAt + timing.everyMs; slot <= lastSlotAt; slot += timing.everyMs) {
+      if (!made.has(slot)) yield `I9: schedule ${scheduleId} made no Job for its slot ${slot}.`
+    }
+  }
+}
+
 const EVENT_OF = { COMPLETED: 'job.run.completed', FAILED: 'job.run.failed', SKIPPED: 'job.run.skipped' } as const
 
 /** Each end was told, and each message is the same whenever it is sent. */
@@ -265,6 +290,7 @@ function* messagesWereSent(evidence: Evidence): Iterable<string> {
     const wasTaken = witness.posts.some(({ id, wasTaken }) => wasTaken && id === delivery.deliveryId)
     if (!wasTaken) yield `I14: delivery ${delivery.deliveryId} is DELIVERED, but nobody took it.`
   }
+  if (!evidence.conditions.hasWebhook) return
   for (const { jobId, status, reason } of stored.runs.values()) {
     if (status === null || reason === 'cancelled') continue
     if (!told.has(`${jobId} ${EVENT_OF[status]}`))

@@ -92,6 +92,7 @@ export class Client {
         return scheduler.setLimit(name, max)
       }
       case 'prune':
+        this.#parts.witness.isPruned = true
         await scheduler.prune({ olderThanMs: chance.between(0, 20_000) })
         return
       case 'restart':
@@ -150,6 +151,7 @@ export class Client {
       if (mode === 'abort') witness.abortsWanted.add(jobId)
       const cancellation = await scheduler.cancel(jobId, { mode })
       if (mode === 'abort') witness.abortsWanted.add(cancellation.jobId)
+      if (cancellation.kind === 'requested') witness.lastOnes.add(cancellation.jobId)
       if (cancellation.kind === 'cancelled') witness.cancelled.push({ jobId: cancellation.jobId, at: time.elapsed })
     })
   }
@@ -176,7 +178,6 @@ export class Client {
     if (accepted.length === 0) return
     const { order, answer } = chance.of(accepted)
     if (answer?.kind !== 'accepted') return
-    witness.editsWanted.add(answer.jobId)
     const changes = [{ priority: chance.between(-2, 2) }, { params: { ...order, ms: chance.below(500) } }]
     await scheduler.edit(answer.jobId, chance.of(changes))
   }
@@ -196,17 +197,18 @@ export class Client {
       type: chance.of(['free', 'press'] as const),
       everyMs,
       paramOverrides: order,
-      missed: chance.of(['one', 'all', 'none'] as const),
-      overlap: chance.of(['allow', 'skip', 'queue-one'] as const),
+      missed: chance.of(['all', 'all', 'one', 'none'] as const),
+      overlap: chance.of(['allow', 'allow', 'skip', 'queue-one'] as const),
       ...(chance.is(0.2) ? { businessKey: 'key-1' } : {}),
     })
     this.schedules.push({ scheduleId, number, everyMs })
   }
 
   async #changeSchedule(scheduler: Scheduler): Promise<void> {
-    const { chance } = this.#parts
+    const { chance, witness } = this.#parts
     if (this.schedules.length === 0) return
     const { scheduleId } = chance.of(this.schedules)
+    witness.schedulesTouched.add(scheduleId)
     const change = chance.of(['disable', 'enable', 'trigger', 'change', 'remove'] as const)
     if (change === 'change') await scheduler.schedules.change(scheduleId, { everyMs: 1_000 * chance.between(1, 5) })
     else if (change === 'remove' && chance.is(0.7)) return

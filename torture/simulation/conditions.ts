@@ -29,6 +29,8 @@ export interface Conditions {
   readonly faults: Faults
   /** `lock`: who is dead is known at once, as with files. `heartbeat`: after some time, as with a server. */
   readonly liveness: 'lock' | 'heartbeat'
+  /** Whether somebody is told of all ends. */
+  readonly hasWebhook: boolean
   readonly processes: number
   readonly concurrency: number
   /** How many requests clients make, and within how many milliseconds. */
@@ -73,7 +75,7 @@ export function drawConditions(chance: Chance): Conditions {
     partitions: liveness === 'heartbeat' && chance.is(0.3) ? chance.between(1, 2) : 0,
     clockSteps: chance.is(0.2) ? chance.between(1, 3) : 0,
     lostSignals: sometimes(0.3, 1),
-    brokenStatement: sometimes(0.2, 0.002),
+    brokenStatement: sometimes(0.3, 0.01),
   }
   const weight = (wish: Wish): number => {
     if (wish === 'enqueue') return 1
@@ -82,10 +84,11 @@ export function drawConditions(chance: Chance): Conditions {
   return {
     faults,
     liveness,
-    processes: chance.between(1, 4),
+    hasWebhook: chance.is(0.4),
+    processes: chance.of([1, 2, 2, 3, 3, 4]),
     concurrency: chance.of([1, 2, 3, 8]),
-    requests: chance.between(5, 40),
-    lengthMs: chance.between(3, 25) * 1_000,
+    requests: chance.between(4, 24),
+    lengthMs: chance.between(1, 10) * 1_000,
     wishes: Object.fromEntries(WISHES.map((wish) => [wish, weight(wish)])) as Record<Wish, number>,
   }
 }

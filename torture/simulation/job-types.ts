@@ -4,7 +4,7 @@ import type { Body, Order, Witness } from './witness.ts'
 
 /** All limits of the store, and the types that are under them. */
 export const LIMITED = {
-  'resource:press': ['press', 'press-and-oven'],
+  'resource:press': ['press', 'press-and-oven', 'brief'],
   'resource:oven': ['oven', 'press-and-oven'],
   'type:pair': ['pair'],
 } as const
@@ -34,7 +34,7 @@ const OPTIONS: Record<TypeName, object> = {
   oven: { resources: ['oven'] },
   'press-and-oven': { resources: ['press', 'oven'] },
   pair: { concurrency: PAIR_MAX },
-  brief: { timeoutMs: TIMEOUT_MS },
+  brief: { timeoutMs: TIMEOUT_MS, resources: ['press'] },
 }
 
 /** The job types as a process has them: their bodies are seen by the witness. */
@@ -90,6 +90,8 @@ async function perform(order: Order, context: JobContext, process: SimulatedProc
     case 'spawns':
       context.progress(0.5)
       await context.enqueue('free', { n: followUpOf(n), does: 'completes', ms: 0, isDeaf: false } satisfies Order)
+      // What was asked for by an attempt that fails is not made.
+      if (attempt === 1 && n % 2 === 0) throw new Error(`${n} fails behind its request.`)
       return n
     case 'overruns':
       await process.wait(TIMEOUT_MS * 2, isDeaf ? undefined : signal)

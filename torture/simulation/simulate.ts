@@ -12,7 +12,7 @@ import { jobTypesOf, RESOURCES } from './job-types.ts'
 import { Heartbeats, Locks } from './liveness.ts'
 import { HOOK_URL, Receiver } from './receiver.ts'
 import { SimulatedProcess } from './simulated-process.ts'
-import { readStored, type Stored } from './stored.ts'
+import { findFaults, readStored, type Stored } from './stored.ts'
 import { SimulatedTime } from './time.ts'
 import { Trace } from './trace.ts'
 import { Witness } from './witness.ts'
@@ -128,7 +128,7 @@ class Run {
     const { processes, lengthMs } = this.#conditions
     const chance = this.#chance
     for (let index = 0; index < processes; index++) this.#start()
-    await this.#hookUp()
+    if (this.#conditions.hasWebhook) await this.#hookUp()
     this.#breakStatements()
     this.#plan()
     await this.#time.runUntil(lengthMs)
@@ -237,7 +237,8 @@ class Run {
     if (brokenStatement === 0) return
     const chance = this.#chance.fork()
     onFaultPoint((point) => {
-      if (point !== 'store:statement' || !chance.is(brokenStatement)) return
+      const isWrite = point === 'store:statement' || point === 'store:before-commit'
+      if (!isWrite || !chance.is(brokenStatement)) return
       this.#count('statements broken')
       throw new PawlError('storage_full', 'There is no room left on the disk.')
     })
@@ -268,6 +269,7 @@ class Run {
       })
     }
     for (let index = 0; index < 3; index++) at(chance.below(lengthMs), () => void this.#lookAtEnded())
+    at(chance.below(lengthMs + 10_000), () => void this.#lookForFaults())
     this.#trace.add(`planned with ${liveness}`)
   }
 
@@ -284,7 +286,12 @@ class Run {
     this.#count('pauses')
     this.#trace.add(`${this.#time.elapsed} ${process.name} stops for ${forMs}`)
     process.stop()
-    this.#time.after(forMs, ALWAYS, () => process.goOn())
+    this.#time.after(forMs, ALWAYS, () => {
+      process.goOn()
+      // Some do not live long enough to find out what became of them.
+      if (this.#hasFaults && this.#chance.is(0.3))
+        this.#time.after(this.#chance.below(1_500), ALWAYS, () => this.#crash(process))
+    })
   }
 
   #cutOff(process: SimulatedProcess, forMs: number): void {
@@ -293,6 +300,12 @@ class Run {
     this.#trace.add(`${this.#time.elapsed} ${process.name} is cut off for ${forMs}`)
     process.cutOff(true)
     this.#time.after(forMs, ALWAYS, () => process.cutOff(false))
+  }
+
+  /** What is committed must be whole at any moment, not only in the end. */
+  async #lookForFaults(): Promise<void> {
+    const faults = await findFaults(this.#store, this.#time.now())
+    this.#witness.contradictions.push(...faults.map((fault) => `${fault} (at ${this.#time.elapsed})`))
   }
 
   /** Remembers the Runs that have ended by now: nothing of them may change any more. */
@@ -311,13 +324,10 @@ class Run {
     }
   }
 
-  /** Lets everybody go on, with at least one process, until nothing is left to be done. */
+  /** Nothing more goes wrong: with at least one process, all goes on until nothing is left to be done. */
   async #drain(chance: Chance): Promise<boolean> {
     this.#time.slowDownPolls(POLLS_SLOWED_BY)
-    for (const process of this.#processes) {
-      process.cutOff(false)
-      process.goOn()
-    }
+    // Those that are stopped or cut off come back when their time is over, and some find that others took them for dead.
     await this.#time.settle()
     if (!this.#processes.some((process) => !process.isGone && !process.isClosing)) this.#start()
     const endAt = this.#time.elapsed + DRAINED_WITHIN_MS

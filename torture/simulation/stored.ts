@@ -1,4 +1,4 @@
-import type { Delivery, Job, Reservation, Run } from 'pawl'
+import type { Delivery, Job, Reservation, Run, Schedule } from 'pawl'
 import type { Store } from 'pawl/store'
 
 /** Everything that the store says in the end. */
@@ -9,6 +9,7 @@ export interface Stored {
   readonly runs: ReadonlyMap<string, Run>
   readonly reservations: ReadonlyMap<string, Reservation>
   readonly deliveries: readonly Delivery[]
+  readonly schedules: readonly Schedule[]
   /** What the store itself finds wrong. */
   readonly faults: readonly string[]
 }
@@ -20,19 +21,27 @@ export async function readStored(store: Store, now: number): Promise<Stored> {
   const runs = await allOf((cursor) => store.listRuns({ limit: PAGE, cursor }))
   const reservations = await allOf((cursor) => store.listReservations({ limit: PAGE, cursor }))
   const deliveries = await allOf((cursor) => store.listDeliveries({ limit: PAGE, cursor }))
-  const checked = await store.checkInvariants(now)
+  const schedules = await allOf((cursor) => store.listSchedules({ limit: PAGE, cursor }))
+  const faults = await findFaults(store, now)
   return {
     jobs,
     jobOf: new Map(jobs.map((job) => [job.jobId, job])),
     runs: new Map(runs.map((run) => [run.jobId, run])),
     reservations: new Map(reservations.map((reservation) => [reservation.reservationId, reservation])),
     deliveries,
-    faults: checked.flatMap(({ invariant, findings }) =>
-      findings
-        .filter(({ severity }) => severity === 'fault')
-        .map(({ message, rows }) => `${invariant}: ${message} (${rows.join(', ')})`),
-    ),
+    schedules,
+    faults,
   }
+}
+
+/** What the store itself finds wrong with what it holds. */
+export async function findFaults(store: Store, now: number): Promise<string[]> {
+  const checked = await store.checkInvariants(now)
+  return checked.flatMap(({ invariant, findings }) =>
+    findings
+      .filter(({ severity }) => severity === 'fault')
+      .map(({ message, rows }) => `${invariant}: ${message} (${rows.join(', ')})`),
+  )
 }
 
 async function allOf<Item>(

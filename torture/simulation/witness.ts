@@ -68,10 +68,14 @@ export class Witness {
   readonly bodies: Body[] = []
   readonly posts: Post[] = []
   readonly cancelled: Cancelled[] = []
+  /** Jobs that executed when their cancel was answered: nothing may follow them. */
+  readonly lastOnes = new Set<string>()
   /** Jobs that somebody wanted to be aborted, whether he was answered or not. */
   readonly abortsWanted = new Set<string>()
-  /** Jobs whose params somebody wanted to change. */
-  readonly editsWanted = new Set<string>()
+  /** Schedules that somebody wanted to change. */
+  readonly schedulesTouched = new Set<string>()
+  /** Somebody wanted history to be removed. */
+  isPruned = false
   /** What contradicts a promise and was seen at once. */
   readonly contradictions: string[] = []
   readonly #time: SimulatedTime

@@ -71,7 +71,10 @@ const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   [SQLITE.PROTOCOL]: ['store_busy', 'is used by too many processes at once'],
   [SQLITE.SCHEMA]: ['database_unavailable', 'was changed by another process while it was read'],
   [SQLITE.READONLY]: ['database_unavailable', 'cannot be written: it, or its folder, is read-only for this user'],
-  [SQLITE.IOERR]: ['database_unavailable', 'could not be read or written: the operating system reported an I/O error'],
+  [SQLITE.IOERR]: [
+    'database_unavailable',
+    'could not be read or written: the operating system reported an I/O error. Check the disk, and the space and quota left on it, and try again',
+  ],
   [SQLITE.CORRUPT]: [
     'database_corrupt',
     'is damaged. Restore a backup, or recover what is left with `sqlite3 file .recover`',
@@ -89,7 +92,7 @@ const WORDS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
 /** An error of the SQLite library or of the file system as an error of Pawl with a code; anything else as it is. */
 export function translateError(error: unknown, path: string): unknown {
   if (error instanceof PawlError) return error
-  const words = WORDS[primaryCode(error) ?? -1] ?? wordsOfFileSystem(error)
+  const words = WORDS[primaryCode(error) ?? -1] ?? wordsOfFileSystem(error) ?? wordsOfDamage(error)
   if (words === undefined) return error
   const [code, sentence] = words
   return new PawlError(code, `The database ${path} ${sentence}.`, { cause: error, details: { path } })
@@ -101,4 +104,16 @@ function wordsOfFileSystem(error: unknown): readonly [ErrorCode, string] | undef
   if (code === undefined || syscall === undefined) return undefined
   if (code === 'ENOSPC') return WORDS[SQLITE.FULL]
   return ['database_unavailable', `could not be read or written (${code}). Check that this user may do so`]
+}
+
+/**
+ * What SQLite says of statements that are right when the tables, the format or the JSON in the rows are not as Pawl has made
+ * them: it has no code of its own for that.
+ */
+const NOT_AS_MADE = /^(unsupported file format|malformed JSON|no such (table|column|index)\b)/
+
+/** All JSON in the database was written as such; what cannot be parsed any more has changed since. */
+function wordsOfDamage(error: unknown): readonly [ErrorCode, string] | undefined {
+  const isDamage = error instanceof SyntaxError || (isOfLibrary(error) && NOT_AS_MADE.test((error as Error).message))
+  return isDamage ? WORDS[SQLITE.CORRUPT] : undefined
 }

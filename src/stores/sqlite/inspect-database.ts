@@ -6,6 +6,7 @@ import type { Driver, DriverHandle } from './driver.ts'
 import { isBusy, isNotDatabase, translateError } from './errors.ts'
 import { FOREIGN_SCHEMA, NO_SCHEMA, readSchemaState, type SchemaState } from './migrations/index.ts'
 import { MEMORY, realDatabasePath, refuseUnusablePath } from './open-database.ts'
+import { isUnfinishedFile } from './unfinished-file.ts'
 
 const INSPECT_PATIENCE_MS = 5_000
 
@@ -24,7 +25,7 @@ export async function inspectDatabase(driver: Driver, path: string): Promise<Sch
   const absolute = realDatabasePath(path)
   const patience = performance.now() + INSPECT_PATIENCE_MS
   for (;;) {
-    if (sizeOf(absolute) === 0) return NO_SCHEMA
+    if (sizeOf(absolute) === 0 || isUnfinishedFile(absolute)) return NO_SCHEMA
     const company = companyOf(absolute)
     const isLate = performance.now() > patience
     try {

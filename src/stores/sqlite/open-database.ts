@@ -6,6 +6,7 @@ import type { Driver } from './driver.ts'
 import { isBusy, isNotDatabase, translateError } from './errors.ts'
 import { migrate, refuseForeignDatabase, refuseOtherPrograms } from './migrations/index.ts'
 import { createPrivateFile, makeEmptyFilePrivate } from './private-file.ts'
+import { isUnfinishedFile } from './unfinished-file.ts'
 
 export type Durability = 'power' | 'process'
 
@@ -64,7 +65,7 @@ export async function openForReading(driver: Driver, path: string): Promise<Conn
  * takes no locks, so it may find a page that is just being written; only what it says for certain counts.
  */
 function peekForForeignDatabase(driver: Driver, path: string): void {
-  if (statSync(path).size === 0) return
+  if (statSync(path).size === 0 || isUnfinishedFile(path)) return
   let connection: Connection | null = null
   try {
     const handle = driver.peek(path)

@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Life, Liveness } from '../../store/nodes.ts'
 import type { Driver, DriverHandle } from './driver.ts'
-import { isBusy } from './errors.ts'
+import { isBusy, translateError } from './errors.ts'
 import { createPrivateFile } from './private-file.ts'
 
 /**
@@ -25,17 +25,18 @@ export class SidecarLiveness implements Liveness {
   }
 
   async begin(nodeId: string): Promise<Life> {
-    let lock = this.#takeLock(nodeId)
+    let lock = this.#told(() => this.#takeLock(nodeId))
     return {
       standing: () => 'sound',
-      beat: async () => {
-        if (isThere(this.#pathOf(nodeId))) return 'alive'
-        // Somebody deleted the file by hand. Our lock guards nothing any more, and others may have taken us for dead.
-        const lost = lock
-        lock = this.#takeLock(nodeId)
-        lost.close()
-        return 'lost'
-      },
+      beat: async () =>
+        this.#told(() => {
+          if (isThere(this.#pathOf(nodeId))) return 'alive'
+          // Somebody deleted the file by hand. Our lock guards nothing any more, and others may have taken us for dead.
+          const lost = lock
+          lock = this.#takeLock(nodeId)
+          lost.close()
+          return 'lost'
+        }),
       end: async () => {
         rmSync(this.#pathOf(nodeId), { force: true })
         lock.close()
@@ -44,22 +45,37 @@ export class SidecarLiveness implements Liveness {
   }
 
   async isAlive(nodeId: string): Promise<boolean> {
-    if (!isThere(this.#pathOf(nodeId))) return false
-    const lock = this.#tryLock(nodeId)
-    lock?.close()
-    return lock === null
+    return this.#told(() => {
+      if (!isThere(this.#pathOf(nodeId))) return false
+      const lock = this.#tryLock(nodeId)
+      lock?.close()
+      return lock === null
+    })
   }
 
   async bury(nodeId: string): Promise<void> {
-    if (isThere(this.#pathOf(nodeId))) this.#removeIfFree(nodeId)
+    this.#told(() => {
+      if (isThere(this.#pathOf(nodeId))) this.#removeIfFree(nodeId)
+    })
   }
 
   async sweep(known: ReadonlySet<string>): Promise<void> {
     const prefix = `${basename(this.#databasePath)}-node-`
-    for (const name of readdirSync(dirname(this.#databasePath))) {
-      if (!name.startsWith(prefix) || name.endsWith('-journal')) continue
-      const nodeId = name.slice(prefix.length)
-      if (!known.has(nodeId)) this.#removeIfFree(nodeId)
+    this.#told(() => {
+      for (const name of readdirSync(dirname(this.#databasePath))) {
+        if (!name.startsWith(prefix) || name.endsWith('-journal')) continue
+        const nodeId = name.slice(prefix.length)
+        if (!known.has(nodeId)) this.#removeIfFree(nodeId)
+      }
+    })
+  }
+
+  /** What the disk refuses is told as what is refused of the database: with a code, and what to do. */
+  #told<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw translateError(error, this.#databasePath)
     }
   }
 

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { JobHandle } from '../../../src/library/job-handle.ts'
 import type { Scheduler } from '../../../src/library/scheduler.ts'
-import { startProxy } from '../proxy.ts'
+import { startProxy } from '../../../torture/servers/proxy.ts'
+import { type PostgresServer, startServer } from '../../../torture/servers/server.ts'
 import { newSchema, postgresPool, postgresUrl } from '../schemas.ts'
-import { type PostgresServer, startServer } from '../server.ts'
 import { attemptsOf, isSound, type NodeProcess, openObserver, startNode } from './nodes.ts'
 
 /** After this others take a node for dead that they see, and that does not beat. */

@@ -1,8 +1,8 @@
 // The server goes away and comes back. Processes go on by themselves, and none of them ends of it.
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Scheduler } from '../../../src/library/scheduler.ts'
-import type { PostgresServer } from '../server.ts'
-import { startServer } from '../server.ts'
+import type { PostgresServer } from '../../../torture/servers/server.ts'
+import { startServer } from '../../../torture/servers/server.ts'
 import { attemptsOf, isSound, listeners, type NodeProcess, openObserver, startNode } from './nodes.ts'
 
 const SCHEMA = 'restarted'

@@ -4,8 +4,8 @@ import type { Scheduler } from '../../../src/library/scheduler.ts'
 import type { SchedulerOptions } from '../../../src/library/scheduler-options.ts'
 import type { Logger } from '../../../src/platform/logger.ts'
 import { postgres } from '../../../src/stores/postgres/index.ts'
+import { type Proxy, startProxy } from '../../../torture/servers/proxy.ts'
 import { holdsNoFault } from '../../stores/each-store.ts'
-import { type Proxy, startProxy } from '../proxy.ts'
 import { newSchema, postgresPool, postgresUrl } from '../schemas.ts'
 
 /** How long to wait for something that comes in a moment unless it is broken. */

@@ -1,4 +1,5 @@
 import { expect, vi } from 'vitest'
+import { sharedNow } from '../../../torture/outside/record.ts'
 import type { Exit, Script } from '../../recovery/processes.ts'
 import { LONG_PATIENCE, type NodeOptions, type Stage } from './stage.ts'
 
@@ -41,9 +42,10 @@ export class Crew {
     }, LONG_PATIENCE)
     const { name, node } = this.#alive.get(choose(names)) as Member
     this.#alive.delete(name)
+    const at = sharedNow()
     node.kill('SIGKILL')
     await node.exited
-    await this.#stage.recorder.killed(name)
+    await this.#stage.recorder.write({ is: 'killed', node: name, at })
     await this.#startOne()
   }
 

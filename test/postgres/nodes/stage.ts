@@ -1,17 +1,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { openScheduler, type Scheduler } from 'pawl'
-import { postgres } from 'pawl/postgres'
 import type { Pool, QueryResultRow } from 'pg'
 import { afterAll, expect, vi } from 'vitest'
+import { findFaults } from '../../../torture/outside/check.ts'
+import { type Place, sourceOf } from '../../../torture/outside/place.ts'
+import { type Note, Recorder, readRecord } from '../../../torture/outside/record.ts'
+import { type Act, RESOURCES, RETRY, TYPES, type TypeName } from '../../../torture/outside/workload.ts'
+import { tortureFile } from '../../../torture/package-root.ts'
 import { type Script, startScript } from '../../recovery/processes.ts'
 import { newSchema, postgresPool, postgresUrl } from '../schemas.ts'
-import { type History, readHistory } from './history.ts'
-import { type Note, Recorder } from './record.ts'
-import { RESOURCES, RETRY, TYPES } from './workload.ts'
 
-const NODE = new URL('./fixtures/node.mjs', import.meta.url)
+const NODE = pathToFileURL(tortureFile('outside/node.mjs'))
+const CLIENT = pathToFileURL(tortureFile('outside/client.mjs'))
 
 /** How long to wait for what takes about 20 s, because a node must be found dead, on a machine that is busy. */
 export const LONG_PATIENCE = { timeout: 120_000, interval: 20 }
@@ -19,7 +22,7 @@ export const LONG_PATIENCE = { timeout: 120_000, interval: 20 }
 export interface NodeOptions {
   readonly concurrency?: number
   /** The types that it handles. @default all of them */
-  readonly types?: readonly (typeof TYPES)[number]['type'][]
+  readonly types?: readonly TypeName[]
 }
 
 const stages: Stage[] = []
@@ -34,10 +37,10 @@ afterAll(() => {
 /** One store, the processes that share it, and a folder in which is recorded what happened. */
 export class Stage {
   readonly schema = newSchema()
+  readonly place: Place = { kind: 'postgres', url: postgresUrl(), schema: this.schema }
   readonly folder = mkdtempSync(join(tmpdir(), 'pawl-nodes-'))
-  readonly recorder = new Recorder(this.folder)
+  readonly recorder = new Recorder(this.folder, 'test')
   readonly pool: Pool = postgresPool()
-  readonly url: string = postgresUrl()
 
   constructor() {
     stages.push(this)
@@ -45,17 +48,17 @@ export class Stage {
 
   /** Starts a node as a process of its own, and waits until it has started. */
   async startNode(name: string, { types, concurrency = 4 }: NodeOptions = {}): Promise<Script> {
-    const { url, schema, folder } = this
+    const { place, folder } = this
     const handled = TYPES.filter(({ type }) => types === undefined || types.includes(type))
     const about = { name, types: handled, retry: RETRY, resources: RESOURCES, concurrency }
-    const node = startScript(NODE, { url, schema, folder, ...about })
+    const node = startScript(NODE, { place, folder, ...about })
     await hears(node, 'started')
     return node
   }
 
   /** A scheduler of this process, which only asks and reads. It is no node. */
   open(): Promise<Scheduler> {
-    return openScheduler({ store: postgres(this.url, { schema: this.schema, connections: 8 }) })
+    return openScheduler({ store: sourceOf(this.place) })
   }
 
   /** Lets the waiting body of this number end. */
@@ -72,7 +75,7 @@ export class Stage {
   /** Waits until the body of an attempt has begun, or has ended. */
   async notes(n: number, attempt: number, what: Note['what']): Promise<Note> {
     return await vi.waitFor(() => {
-      const { notes } = this.recorder.read()
+      const { notes } = readRecord(this.folder)
       const found = notes.find((note) => note.n === n && note.attempt === attempt && note.what === what)
       if (found === undefined) throw new Error(`Attempt ${attempt} of ${n} has not ${what}: ${JSON.stringify(notes)}`)
       return found
@@ -81,7 +84,7 @@ export class Stage {
 
   /** The bodies that began, as `number.attempt node`. */
   bodies(): string[] {
-    const began = this.recorder.read().notes.filter(({ what }) => what === 'began')
+    const began = readRecord(this.folder).notes.filter(({ what }) => what === 'began')
     return began.map(({ n, attempt, node }) => `${n}.${attempt} ${node}`).sort()
   }
 
@@ -121,22 +124,18 @@ export class Stage {
     }, LONG_PATIENCE)
   }
 
-  history(): Promise<History> {
-    return readHistory(this.pool, this.schema)
+  /** All that the store itself finds wrong with what it holds. */
+  findings(): Promise<string[]> {
+    return findFaults(this.place)
   }
 
-  /** All that the store itself finds wrong with what it holds. */
-  async findings(): Promise<string[]> {
-    const store = await postgres(this.url, { schema: this.schema }).open()
-    try {
-      const checked = await store.checkInvariants(Date.now())
-      expect(checked.length).toBeGreaterThan(0)
-      return checked.flatMap(({ invariant, findings }) =>
-        findings.map(({ severity, message, rows }) => `${invariant} ${severity}: ${message} (${rows.join(', ')})`),
-      )
-    } finally {
-      await store.close()
-    }
+  /** Starts somebody who does all that stands in the list, as a process of its own. */
+  startClient(acts: readonly Act[], backlogMax: number): Script {
+    const { place, folder } = this
+    const file = join(folder, 'acts')
+    writeFileSync(file, JSON.stringify(acts))
+    const about = { name: 'client.1', by: 'client', acts: file, parallel: 40, everyMs: 0, backlogMax }
+    return startScript(CLIENT, { place, folder, ...about })
   }
 }
 

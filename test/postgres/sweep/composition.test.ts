@@ -1,0 +1,4 @@
+import { compositionOperations } from '../../../torture/sweep/operations/composition.ts'
+import { sweepAll } from './sweep-all.ts'
+
+sweepAll(compositionOperations)

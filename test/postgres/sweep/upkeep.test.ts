@@ -1,0 +1,6 @@
+import { scheduleOperations } from '../../../torture/sweep/operations/schedules.ts'
+import { upkeepOperations } from '../../../torture/sweep/operations/upkeep.ts'
+import { webhookOperations } from '../../../torture/sweep/operations/webhooks.ts'
+import { sweepAll } from './sweep-all.ts'
+
+sweepAll([...scheduleOperations, ...webhookOperations, ...upkeepOperations])

@@ -1,0 +1,255 @@
+import { Chance } from '../chance.ts'
+import { type Counts, countsOf } from '../outside/counts.ts'
+import { makeActs, SLOW } from '../outside/make-acts.ts'
+import type { Place } from '../outside/place.ts'
+import { sharedNow } from '../outside/record.ts'
+import { Scene } from '../outside/scene.ts'
+import { endWithin, type Script, until } from '../outside/script.ts'
+import type { PostgresServer } from '../servers/server.ts'
+import { Actor } from './actor.ts'
+import { chooseKinds, drawMisfortune, type Misfortune } from './faults.ts'
+
+export interface PgRoundOptions {
+  readonly seed: number
+  readonly server: PostgresServer
+  readonly schema: string
+  /** For how long things go wrong. */
+  readonly faultsMs: number
+  readonly signal: AbortSignal
+}
+
+const NODES = 3
+const CONCURRENCY = 4
+const CLIENT = 'client-1'
+const EVERY_MS = 20
+const WAVES_IN_5_S = 4
+/** It takes 15 s of others who are not disturbed themselves to take a node for dead. */
+const TAKEN_FOR_DEAD_WITHIN_MS = 90_000
+const BUSY_LOOKS = 25
+const DRAIN_WITHIN_MS = 120_000
+const CLOSE_WITHIN_MS = 60_000
+
+/** Nodes and a client behind proxies, to which all sorts of things happen; then nothing does, and all must come to its end. */
+export class PgRound {
+  readonly #options: PgRoundOptions
+  readonly #chance: Chance
+  readonly #happened: Record<string, number> = {}
+  readonly #messages: string[] = []
+  /** What goes on in the background, and must have ended before the round does. */
+  readonly #underWay = new Set<Promise<void>>()
+  /** Set while the server is being restarted: who restarts it meanwhile would wait for nothing. */
+  #isRestarting = false
+
+  constructor(options: PgRoundOptions) {
+    this.#options = options
+    this.#chance = new Chance(options.seed)
+  }
+
+  async run(): Promise<{ readonly messages: readonly string[]; readonly counts: Counts; readonly faults: number }> {
+    const { server, schema, faultsMs, signal } = this.#options
+    const chance = this.#chance
+    const place = { kind: 'postgres', url: server.url, schema } as const
+    // In coarse steps, so that a round that is shown again, a moment shorter or longer, is asked for the same.
+    const waves = Math.ceil(faultsMs / 5_000) * WAVES_IN_5_S
+    const lists = { [CLIENT]: makeActs(waves, chance.fork(), SLOW) }
+    const options = { place, chance: chance.fork(), lists, concurrency: CONCURRENCY, networkFails: true, signal }
+    const scene = await Scene.open(options)
+    const actors: Actor[] = []
+    let isSound = true
+    try {
+      for (let index = 1; index <= NODES; index++) {
+        const start = (life: number, by: Place) => scene.startNode(`node-${index}.${life}`, { place: by })
+        actors.push(await Actor.start(`node-${index}`, place, start))
+      }
+      await scene.setUp()
+      actors.push(
+        await Actor.start(CLIENT, place, (life, by) =>
+          scene.startClient(CLIENT, life, { everyMs: EVERY_MS, place: by }),
+        ),
+      )
+      await this.#misbehave(scene, actors)
+      signal.throwIfAborted()
+      const counts = await this.#bringToItsEnd(scene, actors)
+      isSound = this.#messages.length === 0 || signal.aborted
+      if (!isSound) this.#messages.push(scene.whereabouts)
+      const faults = Object.values(this.#happened).reduce((sum, count) => sum + count, 0)
+      return { messages: isSound ? [] : this.#messages, counts: { ...counts, ...this.#happened }, faults }
+    } catch (error) {
+      if (signal.aborted) return { messages: [], counts: {}, faults: 0 }
+      isSound = false
+      const messages = [...this.#messages, String(error), scene.whereabouts]
+      return { messages, counts: this.#happened, faults: 1 }
+    } finally {
+      await scene.close({ keepsFolder: !isSound })
+      for (const { proxy } of actors) await proxy.close()
+    }
+  }
+
+  async #misbehave(scene: Scene, actors: readonly Actor[]): Promise<void> {
+    const { faultsMs, signal } = this.#options
+    const chance = this.#chance
+    const kinds = chooseKinds(chance)
+    const deadline = performance.now() + faultsMs
+    // It is taken for dead in the middle of all this, and comes back when the others have gone on without it.
+    const zombie = chance.of(actors.slice(0, NODES))
+    this.#background(this.#suffer(scene, zombie, { kind: 'zombie' }))
+    while (performance.now() < deadline && !signal.aborted) {
+      await wait(chance.between(50, 900), signal)
+      const actor = chance.of(actors)
+      const misfortune = drawMisfortune(chance, kinds)
+      // The one that is stopped suffers nothing else, or it would be replaced.
+      if (actor === zombie && misfortune.kind !== 'server-restarted') continue
+      this.#background(this.#suffer(scene, actor, misfortune, actors))
+      for (const one of actors) this.#complain(await one.replaceIfGone())
+    }
+    // What has a certain duration ends by itself; the stopped one goes on when the others have taken it for dead.
+    for (const { proxy } of actors) proxy.heal()
+    await Promise.all(this.#underWay)
+    for (const { proxy } of actors) proxy.heal()
+  }
+
+  #background(work: Promise<void>): void {
+    const told = work.catch((error: unknown) => this.#complain(String(error)))
+    const tracked = told.finally(() => this.#underWay.delete(tracked))
+    this.#underWay.add(tracked)
+  }
+
+  #complain(message: string | null): void {
+    if (message !== null) this.#messages.push(message)
+  }
+
+  #count(what: string): void {
+    this.#happened[what] = (this.#happened[what] ?? 0) + 1
+  }
+
+  async #suffer(scene: Scene, actor: Actor, misfortune: Misfortune, all: readonly Actor[] = []): Promise<void> {
+    const { proxy, script } = actor
+    const { signal, server } = this.#options
+    const concerned = misfortune.kind === 'server-restarted' ? all : [actor]
+    const at = sharedNow()
+    if (misfortune.kind !== 'killed')
+      await scene.recorder.write(
+        ...concerned.map(({ name: node }) => ({ is: 'fault', node, at, what: misfortune.kind }) as const),
+      )
+    switch (misfortune.kind) {
+      case 'cut':
+        proxy.cut()
+        this.#count('connections cut')
+        return
+      case 'delayed':
+        proxy.delay(misfortune.byMs)
+        this.#count('delays')
+        await wait(misfortune.forMs, signal)
+        return proxy.delay(0)
+      case 'frozen':
+        proxy.freeze()
+        this.#count('half-open connections')
+        await wait(misfortune.forMs, signal)
+        return proxy.heal()
+      case 'silent':
+        proxy.silence()
+        this.#count('connections silent for good')
+        await wait(misfortune.forMs, signal)
+        return proxy.heal()
+      case 'deaf':
+        proxy.dropReplies()
+        this.#count('answers dropped')
+        await wait(misfortune.forMs, signal)
+        return proxy.heal()
+      case 'refused':
+        proxy.refuse()
+        this.#count('connections refused')
+        await wait(misfortune.forMs, signal)
+        return proxy.heal()
+      case 'reply-lost':
+        // Not all come to pass: nobody may send such a statement until another misfortune takes its place.
+        void proxy.loseReplyTo(misfortune.fits).then(() => this.#count('replies lost after commit'))
+        return
+      case 'stopped':
+        script.kill('SIGSTOP')
+        this.#count('processes stopped for a moment')
+        await wait(misfortune.forMs, signal)
+        return script.kill('SIGCONT')
+      case 'zombie': {
+        if (!(await this.#stopAtWork(scene, script))) return
+        this.#count('zombies')
+        const isGone = async () => (signal.aborted || (await scene.isGone(script.name)) === true ? true : null)
+        await until(
+          isGone,
+          this.#options.faultsMs + TAKEN_FOR_DEAD_WITHIN_MS,
+          `${script.name}, which is stopped, taken for dead`,
+        )
+        return script.kill('SIGCONT')
+      }
+      case 'killed':
+        // In the middle of something, if it does anything at all.
+        for (let looks = 0; looks < BUSY_LOOKS && !script.hasExited && !scene.isBusy(script.name); looks++)
+          await wait(20, signal)
+        if (script.hasExited) return
+        await actor.kill(scene)
+        return this.#count('kills')
+      case 'server-restarted':
+        if (this.#isRestarting) return
+        this.#isRestarting = true
+        await server.restart(misfortune.mode)
+        this.#isRestarting = false
+        return this.#count(`restarts of the server (${misfortune.mode})`)
+    }
+  }
+
+  /** Stops it while it executes something. False: it had nothing to do all the time. */
+  async #stopAtWork(scene: Scene, script: Script): Promise<boolean> {
+    const { faultsMs, signal } = this.#options
+    const deadline = performance.now() + faultsMs
+    while (performance.now() < deadline && !signal.aborted) {
+      script.kill('SIGSTOP')
+      // A signal needs a moment to arrive.
+      await wait(5, signal)
+      if (scene.isBusy(script.name)) return true
+      script.kill('SIGCONT')
+      await wait(10, signal)
+    }
+    return false
+  }
+
+  /** Nothing happens any more: whoever is missing is replaced, and the client does what is left on its list. */
+  async #bringToItsEnd(scene: Scene, actors: readonly Actor[]): Promise<Counts> {
+    const { signal } = this.#options
+    for (const actor of actors) this.#complain(await actor.replaceIfGone())
+    const client = actors.at(-1) as Actor
+    while (!client.isDone && !signal.aborted) {
+      await client.script.exited
+      this.#complain(await client.replaceIfGone())
+    }
+    await scene.calm()
+    this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
+    const nodes = actors.slice(0, NODES).map(({ script }) => script)
+    for (const node of nodes) node.kill('SIGTERM')
+    for (const node of nodes) {
+      const exit = await endWithin(node, CLOSE_WITHIN_MS)
+      if (exit !== 0) this.#messages.push(`I15: ${node.name} ended with ${String(exit)}: ${node.complaint}`)
+    }
+    const examined = await scene.examine()
+    this.#messages.push(...examined.violations)
+    const refused = actors.reduce((sum, { refusedStarts }) => sum + refusedStarts, 0)
+    return {
+      ...countsOf(examined),
+      'late ends refused': scene.told('late').length,
+      'nodes registered anew': scene.told('warned').filter((text) => String(text).includes('registers anew')).length,
+      'starts refused': refused,
+    }
+  }
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(end, ms)
+    function end() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+  })
+}
