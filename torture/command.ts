@@ -67,28 +67,28 @@ function readOptions(campaign: Campaign, args: readonly string[]): Command {
   }
 }
 
-function readNumber(name: string, value: unknown, otherwise: () => number): number {
+function readNumber(name: string, value: string | boolean | undefined, otherwise: () => number): number {
   if (value === undefined) return otherwise()
   const number = Number(value)
   if (value !== '' && Number.isFinite(number) && number >= 0) return number
-  throw new Error(`Expected --${name} to be a number from 0 on, got \`${String(value)}\`.`)
+  throw new Error(`Expected --${name} to be a number from 0 on, got \`${value}\`.`)
 }
 
-function readStore(value: unknown, stores: readonly StoreKind[]): StoreKind {
+function readStore(value: string | boolean | undefined, stores: readonly StoreKind[]): StoreKind {
   if (value === undefined) return stores[0] ?? 'sqlite'
   const store = stores.find((kind) => kind === value)
   if (store !== undefined) return store
   const expected = stores.length === 0 ? 'no --store: this campaign knows its store' : `--store ${stores.join(' or ')}`
-  throw new Error(`Expected ${expected}, got \`${String(value)}\`.`)
+  throw new Error(`Expected ${expected}, got \`${value}\`.`)
 }
 
-function readPart(value: unknown, parts: readonly string[]): string | null {
+function readPart(value: string | boolean | undefined, parts: readonly string[]): string | null {
   if (value === undefined) return null
   const part = parts.find((name) => name === value)
   if (part !== undefined) return part
   const expected =
     parts.length === 0 ? 'no --only: this campaign has no parts' : `--only with one of ${parts.join(', ')}`
-  throw new Error(`Expected ${expected}, got \`${String(value)}\`.`)
+  throw new Error(`Expected ${expected}, got \`${value}\`.`)
 }
 
 export function usage(campaigns: readonly Campaign[]): string {

@@ -83,7 +83,7 @@ function inWordsOf({ replay, messages }: Violation): string[] {
 }
 
 /** The rule of three: what 0 failures in so many trials say. */
-export function boundOf(trials: number): string {
+function boundOf(trials: number): string {
   if (trials < 3) return 'Too few trials to say how rare a failure is.'
   return `At 95 % confidence, fewer than ${(3 / trials).toPrecision(1)} of trials like these fail (0 of ${trials.toLocaleString('en')}).`
 }

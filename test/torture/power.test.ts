@@ -19,5 +19,5 @@ test.skipIf(obstacle !== null)(
     expect(counts['writes torn']).toBeGreaterThan(10)
     expect(counts['images drained']).toBeGreaterThan(0)
   },
-  120_000,
+  240_000,
 )

@@ -29,7 +29,9 @@ export async function runScript(script: string, args: readonly string[], interru
   const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
   // It ends whatever it has started.
-  process.once('exit', () => child.kill('SIGTERM'))
+  const end = () => child.kill('SIGTERM')
+  process.once('exit', end)
+  child.once('close', () => process.off('exit', end))
   if (interruptedAt !== undefined) {
     let said = ''
     child.stderr.on('data', (chunk: Buffer) => {

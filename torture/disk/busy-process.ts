@@ -101,6 +101,8 @@ const client = await Client.open({
   say,
   path: order.path,
   webhookUrl: 'http://127.0.0.1:9/',
+  // An outcome may wait for long until the disk takes it, so nothing is pruned that ended here.
+  prunesBefore: order.time.epochAt,
   troubled: (act, error) => troubled(act.kind, error, order.lastActs.includes(act), numbersOf(act)),
 })
 const acts = order.acts[Symbol.iterator]()

@@ -82,7 +82,7 @@ export class FuzzRequests {
   /** What is long and the same each time is seldom asked for. */
   #choose(): Entry {
     const chosen = this.#chance.of(this.#operations)
-    return chosen.route.startsWith('/api/') || this.#chance.is(0.1) ? chosen : this.#choose()
+    return chosen.route.startsWith('/api/') || this.#chance.is(0.03) ? chosen : this.#choose()
   }
 
   isDocumented({ method, route }: FuzzRequest, status: number): boolean {

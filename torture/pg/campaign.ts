@@ -53,7 +53,7 @@ async function runPg(conditions: Conditions): Promise<Outcome> {
 
 /** Faults that hit nobody show nothing. */
 function missing(counts: Counts, replay: string): Violation[] {
-  const messages = ['zombies', 'crashes recovered', 'acknowledged', 'late ends refused'].flatMap((name) =>
+  const messages = ['zombies', 'nodes registered anew', 'crashes recovered', 'acknowledged'].flatMap((name) =>
     (counts[name] ?? 0) > 0 ? [] : [`Expected some ${name}, but there were none: this shows nothing.`],
   )
   return messages.length === 0 ? [] : [{ replay, messages }]

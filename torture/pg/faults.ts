@@ -15,17 +15,13 @@ export type Misfortune =
   /** The next commit of a certain kind is carried out, and its connection is broken before anybody hears of it. */
   | { readonly kind: 'reply-lost'; readonly fits: RegExp }
   | { readonly kind: 'stopped'; readonly forMs: number }
-  /** Stopped until the others have taken it for dead. */
-  | { readonly kind: 'zombie' }
   | { readonly kind: 'killed' }
   | { readonly kind: 'server-restarted'; readonly mode: 'fast' | 'immediate' }
 
 /** Statements behind whose commits replies are lost: transactions, and what is a transaction by itself. */
 const LOST = [/^commit$/, /insert into/, /update/, /with /, /delete from/]
 
-type Drawn = Exclude<Misfortune['kind'], 'zombie'>
-
-const KINDS: readonly (readonly [Drawn, number])[] = [
+const KINDS: readonly (readonly [Misfortune['kind'], number])[] = [
   ['cut', 4],
   ['delayed', 3],
   ['frozen', 2],
@@ -39,13 +35,13 @@ const KINDS: readonly (readonly [Drawn, number])[] = [
 ]
 
 /** Each round has some kinds of it, and not the others: together they could hide each other. */
-export function chooseKinds(chance: Chance): Drawn[] {
+export function chooseKinds(chance: Chance): Misfortune['kind'][] {
   const some = KINDS.filter(() => chance.is(0.7))
   const chosen = some.length < 3 ? KINDS : some
   return chosen.flatMap(([kind, weight]) => Array.from({ length: weight }, () => kind))
 }
 
-export function drawMisfortune(chance: Chance, kinds: readonly Drawn[]): Misfortune {
+export function drawMisfortune(chance: Chance, kinds: readonly Misfortune['kind'][]): Misfortune {
   const kind = chance.of(kinds)
   switch (kind) {
     case 'cut':

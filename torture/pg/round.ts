@@ -22,9 +22,10 @@ const NODES = 3
 const CONCURRENCY = 4
 const CLIENT = 'client-1'
 const EVERY_MS = 20
-const WAVES_IN_5_S = 4
+const WAVES_IN_5_S = 3
 /** It takes 15 s of others who are not disturbed themselves to take a node for dead. */
 const TAKEN_FOR_DEAD_WITHIN_MS = 90_000
+const BUSY_WITHIN_MS = 60_000
 const BUSY_LOOKS = 25
 const DRAIN_WITHIN_MS = 120_000
 const CLOSE_WITHIN_MS = 60_000
@@ -89,16 +90,16 @@ export class PgRound {
     const { faultsMs, signal } = this.#options
     const chance = this.#chance
     const kinds = chooseKinds(chance)
-    const deadline = performance.now() + faultsMs
     // It is taken for dead in the middle of all this, and comes back when the others have gone on without it.
-    const zombie = chance.of(actors.slice(0, NODES))
-    this.#background(this.#suffer(scene, zombie, { kind: 'zombie' }))
+    const zombie = await this.#stopOneAtWork(scene, actors.slice(0, NODES))
+    this.#background(this.#comeBack(scene, zombie))
+    const deadline = performance.now() + faultsMs
     while (performance.now() < deadline && !signal.aborted) {
       await wait(chance.between(50, 900), signal)
       const actor = chance.of(actors)
       const misfortune = drawMisfortune(chance, kinds)
       // The one that is stopped suffers nothing else, or it would be replaced.
-      if (actor === zombie && misfortune.kind !== 'server-restarted') continue
+      if (actor.script === zombie && misfortune.kind !== 'server-restarted') continue
       this.#background(this.#suffer(scene, actor, misfortune, actors))
       for (const one of actors) this.#complain(await one.replaceIfGone())
     }
@@ -170,17 +171,6 @@ export class PgRound {
         this.#count('processes stopped for a moment')
         await wait(misfortune.forMs, signal)
         return script.kill('SIGCONT')
-      case 'zombie': {
-        if (!(await this.#stopAtWork(scene, script))) return
-        this.#count('zombies')
-        const isGone = async () => (signal.aborted || (await scene.isGone(script.name)) === true ? true : null)
-        await until(
-          isGone,
-          this.#options.faultsMs + TAKEN_FOR_DEAD_WITHIN_MS,
-          `${script.name}, which is stopped, taken for dead`,
-        )
-        return script.kill('SIGCONT')
-      }
       case 'killed':
         // In the middle of something, if it does anything at all.
         for (let looks = 0; looks < BUSY_LOOKS && !script.hasExited && !scene.isBusy(script.name); looks++)
@@ -197,19 +187,38 @@ export class PgRound {
     }
   }
 
-  /** Stops it while it executes something. False: it had nothing to do all the time. */
-  async #stopAtWork(scene: Scene, script: Script): Promise<boolean> {
-    const { faultsMs, signal } = this.#options
-    const deadline = performance.now() + faultsMs
-    while (performance.now() < deadline && !signal.aborted) {
+  /** Stops a node in the middle of a Job. */
+  async #stopOneAtWork(scene: Scene, nodes: readonly Actor[]): Promise<Script> {
+    const { signal } = this.#options
+    const chance = this.#chance.fork()
+    const stopOne = async () => {
+      signal.throwIfAborted()
+      const busy = chance.shuffled(nodes).find(({ name }) => scene.isBusy(name))
+      if (busy === undefined) return null
+      const { script } = busy
+      const at = sharedNow()
       script.kill('SIGSTOP')
-      // A signal needs a moment to arrive.
-      await wait(5, signal)
-      if (scene.isBusy(script.name)) return true
-      script.kill('SIGCONT')
+      // A signal needs a moment to arrive, and the Job may have ended before.
       await wait(10, signal)
+      if (!scene.isBusy(script.name)) {
+        script.kill('SIGCONT')
+        return null
+      }
+      await scene.recorder.write({ is: 'fault', node: script.name, at, what: 'zombie' })
+      return script
     }
-    return false
+    const zombie = await until(stopOne, BUSY_WITHIN_MS, 'a node at work')
+    this.#count('zombies')
+    return zombie
+  }
+
+  /** When the others have taken it for dead, it goes on. */
+  async #comeBack(scene: Scene, script: Script): Promise<void> {
+    const { name } = script
+    const { faultsMs, signal } = this.#options
+    const isGone = async () => (signal.aborted || (await scene.isGone(name)) === true ? true : null)
+    await until(isGone, faultsMs + TAKEN_FOR_DEAD_WITHIN_MS, `${name}, which is stopped, taken for dead`)
+    script.kill('SIGCONT')
   }
 
   /** Nothing happens any more: whoever is missing is replaced, and the client does what is left on its list. */

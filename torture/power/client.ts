@@ -11,8 +11,8 @@ interface Database {
 
 const BUILT_IN_SINCE_NODE = 24
 
-/** On the clock of the trace. What ended so shortly before the list of ended Jobs was read is not pruned. */
-const PRUNE_MARGIN_MS = 1_000
+/** Whatever of this process was to be written before has been written after so many commits. */
+const COMMITS_BETWEEN = 3
 
 /** On a sound disk nobody is told of these, nor of errors that are none of Pawl's. */
 const TROUBLE = /^(database_|storage_|store_|internal_)/
@@ -23,6 +23,11 @@ export interface ClientParts {
   readonly say: Say
   readonly path: string
   readonly webhookUrl: string
+  /**
+   * Only what ended before this instant may be pruned. An end is stamped before it is committed, so where other processes
+   * write too, or a commit may have to wait, nobody can tell what has ended later. Null: this process is alone and sound.
+   */
+  readonly prunesBefore: number | null
   /** The disk failed, or Pawl did. */
   readonly troubled: (act: Act, error: unknown) => void
 }
@@ -33,6 +38,8 @@ export class Client {
   readonly #openDatabase: () => Database
   #database: Database | null = null
   readonly #jobs = new Map<number, string>()
+  /** Of chains that did not complete. */
+  readonly #failed: string[] = []
   readonly #schedules: string[] = []
 
   private constructor(parts: ClientParts, openDatabase: () => Database) {
@@ -84,7 +91,7 @@ export class Client {
         return say({ is: 'cancelled', jobId, kind })
       }
       case 'retry': {
-        const jobId = this.#job(act.n)
+        const jobId = this.#failed.shift() ?? this.#job(act.n)
         const { items } = await scheduler.getChain(jobId)
         say({ is: 'retrying', jobId })
         const { jobId: newJobId } = await scheduler.retry(items.at(-1)?.jobId ?? jobId)
@@ -196,6 +203,7 @@ export class Client {
     scheduler.settled(jobId).then(
       ({ outcome, attempts, result }) => {
         say({ is: 'settled', jobId, outcome, attempts, result })
+        if (outcome === 'FAILED' || outcome === 'CANCELLED') this.#failed.push(jobId)
       },
       // The scheduler was closed before, or the chain was pruned.
       () => {},
@@ -204,12 +212,13 @@ export class Client {
 
   /** What has ended is read before, so that whoever reads the trace knows what may be gone from now on. */
   async #prune(): Promise<void> {
-    const { scheduler, clock, say } = this.#parts
-    const readAt = clock.now()
+    const { scheduler, clock, say, prunesBefore } = this.#parts
+    const before = prunesBefore ?? clock.now()
+    for (let left = COMMITS_BETWEEN; left > 0; left--) await scheduler.setLimit('resource:none', left)
     const isEnded = ({ status }: Job) => status === 'FINISHED' || status === 'CANCELLED'
     const ended = (await this.#allJobs()).filter(isEnded).map(({ jobId }) => jobId)
     say({ is: 'pruning', ended })
-    await clock.hold(readAt, () => scheduler.prune({ olderThanMs: PRUNE_MARGIN_MS }))
+    await clock.hold(before, () => scheduler.prune({ olderThanMs: 0 }))
     const left = new Set((await this.#allJobs()).map(({ jobId }) => jobId))
     say({ is: 'pruned', gone: ended.filter((jobId) => !left.has(jobId)) })
   }

@@ -5,7 +5,7 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { underShim } from '../shim/shim.ts'
 import type { Plan, Session } from './acts.ts'
-import { sharedNow } from './quick-clock.ts'
+import { QuickClock, sharedNow } from './quick-clock.ts'
 import { readTrace, type TraceRecord } from './trace.ts'
 import type { WorkloadOrder } from './workload-process.ts'
 
@@ -33,10 +33,12 @@ export async function takeTrace(options: {
   const time = { epochAt: EPOCH_AT, setAt: sharedNow(), speed: SPEED }
   try {
     for (const [round, sessions] of plan.entries()) {
+      // Whoever lived before is dead: what it has not written by now is never written.
+      const prunesBefore = sessions.length === 1 ? null : new QuickClock(time).now()
       await Promise.all(
         sessions.map(async (session, index) => {
           const file = join(folder, `order-${round}-${index}`)
-          writeFileSync(file, JSON.stringify({ folder: files, session, time } satisfies WorkloadOrder))
+          writeFileSync(file, JSON.stringify({ folder: files, session, time, prunesBefore } satisfies WorkloadOrder))
           await live(
             spawn(process.execPath, [WORKLOAD, file], { env, stdio: ['ignore', 'ignore', 'pipe'] }),
             session,

@@ -16,12 +16,16 @@ export interface WorkloadOrder {
   readonly folder: string
   readonly session: Session
   readonly time: QuickTime
+  /** See `ClientParts`. */
+  readonly prunesBefore: number | null
 }
 
 /** What was asked for by then is let go on for so long, on the clock of the trace, before the process ends. */
-const GO_ON_MS = 3_000
+const GO_ON_MS = 8_000
 
-const { folder, session, time } = JSON.parse(readFileSync(process.argv[2] as string, 'utf8')) as WorkloadOrder
+const { folder, session, time, prunesBefore } = JSON.parse(
+  readFileSync(process.argv[2] as string, 'utf8'),
+) as WorkloadOrder
 const clock = new QuickClock(time)
 const said = openSync(join(folder, SAID_FILE), 'a')
 const say: Say = (line) => void writeSync(said, `${JSON.stringify({ ...line, at: clock.now() })}\n`)
@@ -57,7 +61,15 @@ const scheduler = await openScheduler({
 })
 await scheduler.start()
 const troubled = (act: Act, error: unknown) => say({ is: 'failed', act: act.kind, message: String(error) })
-const client = await Client.open({ scheduler, clock, say, path, webhookUrl: `http://127.0.0.1:${port}/`, troubled })
+const client = await Client.open({
+  scheduler,
+  clock,
+  say,
+  path,
+  webhookUrl: `http://127.0.0.1:${port}/`,
+  troubled,
+  prunesBefore,
+})
 const acts = session.acts[Symbol.iterator]()
 await Promise.all(
   Array.from({ length: session.clients }, async () => {

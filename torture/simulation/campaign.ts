@@ -30,7 +30,12 @@ async function run({ seed, amount, isShort, endsWithFirst, progress, signal }: C
     },
   })
   if (signal.aborted) progress.tell(`Go on with: npm run torture -- sim --seeds ${amount - done} --seed ${seed + done}`)
-  return { done, trials: done, counts: Object.fromEntries([...counts].sort()), violations }
+  return {
+    done,
+    trials: done,
+    counts: Object.fromEntries([...counts].sort(([a], [b]) => a.localeCompare(b))),
+    violations,
+  }
 }
 
 interface Examination {

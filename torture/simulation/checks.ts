@@ -161,7 +161,9 @@ function complaintAbout(
       return process?.isClosing === true ? null : 'its process was not closed'
     case 'cancelled':
       return job === undefined || wasAbortWanted(job, witness) ? null : 'nobody wanted an abort'
-    default:
+    case 'invalid-params':
+    case 'unserialisable-result':
+    case 'result-too-large':
       return 'that cannot happen here'
   }
 }

@@ -25,7 +25,7 @@ export interface MadeSchedule {
 }
 
 /** Jobs of schedules have these numbers: one for each schedule. */
-export const scheduleOrder = (number: number): number => 2_000_000 + number
+const scheduleOrder = (number: number): number => 2_000_000 + number
 
 /** Wishes, made at any moment, through any process that goes on. Whether there is an answer is another matter. */
 export class Client {

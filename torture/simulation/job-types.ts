@@ -15,12 +15,12 @@ export const PAIR_MAX = 2
 export const TYPES = ['free', 'press', 'oven', 'press-and-oven', 'pair', 'brief'] as const
 export type TypeName = (typeof TYPES)[number]
 
-export const TIMEOUT_MS = 2_000
-export const MAX_RETRIES = 2
-export const MAX_CRASH_RETRIES = 3
+const TIMEOUT_MS = 2_000
+const MAX_RETRIES = 2
+const MAX_CRASH_RETRIES = 3
 export const BACKOFF_MS = 500
 /** `falters` fails so often, then it completes. */
-export const FALTERS_TIMES = 1
+const FALTERS_TIMES = 1
 
 const RETRY = {
   maxRetries: MAX_RETRIES,

@@ -7,7 +7,7 @@ import { HOUR, NOW } from './fixtures.ts'
 import { watchCalls } from './methods.ts'
 import { type Operation, Stage } from './stage.ts'
 
-/** `every`: at every statement. `fewer`: at the first ten, then at fewer and fewer, where each try takes longer. */
+/** `every`: at every statement. `fewer`: at the first eight, then at fewer and fewer, where each try takes longer. */
 export type Pace = 'every' | 'fewer'
 
 export interface Swept {
@@ -131,7 +131,7 @@ class Sweep implements Swept {
     const take = () => copies.push(...[scene.database.copyNow()].filter((copy) => copy !== null))
     let nth = 1
     while (await this.#breaks(scene, 'store:statement', nth, take)) {
-      nth = this.#pace === 'every' || nth < 10 ? nth + 1 : Math.ceil(nth * 1.3)
+      nth = this.#pace === 'every' || nth < 8 ? nth + 1 : Math.ceil(nth * 1.5)
       if (nth > STATEMENTS_MAX) throw new Error(`has more than ${STATEMENTS_MAX} statements`)
     }
     this.#ends.push(...copies.map((copy) => () => copy.remove()))

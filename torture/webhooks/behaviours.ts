@@ -15,6 +15,8 @@ export interface Behaviour {
   readonly isPlainOnTlsPort?: true
   /** It is reached by a name, not by its address. */
   readonly hasName?: true
+  /** Who does not read does not see either that the other side has gone. */
+  readonly isDeaf?: true
   /** An answer says so: no second attempt within the run. */
   readonly asksToWait?: true
   readonly onConnection?: (socket: Socket) => void
@@ -65,7 +67,7 @@ export const GOOD: readonly Behaviour[] = [
 /** The forbidden address is told as it is here: `{forbidden}`. */
 export const HOSTILE: readonly Behaviour[] = [
   { name: 'never answers', kind: 'hangs' },
-  { name: 'never reads', kind: 'hangs', onConnection: (socket) => void socket.pause() },
+  { name: 'never reads', kind: 'hangs', isDeaf: true, onConnection: (socket) => void socket.pause() },
   { name: 'drips its status line', kind: 'hangs', onRequest: drip('HTTP/1.1 200 ', 'O') },
   { name: 'drips its headers', kind: 'hangs', onRequest: drip(OK, 'x') },
   { name: 'drips its body', kind: 'hangs', onRequest: drip(CHUNKED, '1\r\nx\r\n') },
