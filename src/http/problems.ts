@@ -117,7 +117,8 @@ export function problemOf(error: unknown, about: About = NOTHING_IN_PARTICULAR):
   if (status === 500) return problem('internal_error', SOMETHING_WRONG)
   const told = path === undefined ? undefined : capText(wirePath(path, fieldsOf(about.body)), PATH_LENGTH_MAX)
   return {
-    ...wireDetails(details),
+    // Of a store that fails they name its file, which is not the caller's business.
+    ...(status === 503 ? {} : wireDetails(details)),
     ...problem(code, status === 503 ? withoutPaths(error) : capText(withWirePath(error, told), DETAIL_MAX), status),
     ...(told !== undefined && { path: told }),
   }
@@ -153,7 +154,7 @@ export function problem(code: ErrorCode, detail: string, status = STATUS[code]):
   return { type: `urn:pawl:problem:${code}`, title: TITLES[status] ?? 'Problem', status, detail, code }
 }
 
-/** Errors of the database name its file, which is not the caller's business. */
+/** Errors of the database name its file. */
 function withoutPaths({ code, message }: PawlError): string {
   if (code === 'closed') return 'This scheduler is closed or closing. Nothing was changed; try again later.'
   if (code === 'store_busy') return 'The store is busy. Nothing was changed; try again.'

@@ -85,9 +85,9 @@ describe('whether a key is needed', () => {
     changeFile(file, 'alter table pawl_api_keys rename to stolen')
     for (const headers of [{}, bearer(key), bearer(`pawl_${'x'.repeat(43)}`)]) {
       for (const path of ['/openapi.json', '/metrics', '/api/jobs', '/nothing']) {
-        expect((await get(path, headers)).status, path).toBe(500)
+        expect((await get(path, headers)).status, path).toBe(503)
       }
-      expect((await post('/api/jobs', { type: 'noop' }, headers)).status).toBe(500)
+      expect((await post('/api/jobs', { type: 'noop' }, headers)).status).toBe(503)
     }
     expect(told[0]).toContain('Nobody can be let in')
     changeFile(file, 'alter table stolen rename to pawl_api_keys')

@@ -41,6 +41,7 @@ export class Client {
   /** Of chains that did not complete. */
   readonly #failed: string[] = []
   readonly #schedules: string[] = []
+  #cancels = 0
 
   private constructor(parts: ClientParts, openDatabase: () => Database) {
     this.#parts = parts
@@ -87,17 +88,13 @@ export class Client {
         return this.#group(act)
       case 'cancel': {
         const jobId = this.#job(act.n)
+        const id = `${process.pid}-${++this.#cancels}`
+        say({ is: 'cancelling', jobId, id })
         const { kind } = await scheduler.cancel(jobId, { mode: act.mode })
-        return say({ is: 'cancelled', jobId, kind })
+        return say({ is: 'cancelled', jobId, id, kind })
       }
-      case 'retry': {
-        const jobId = this.#failed.shift() ?? this.#job(act.n)
-        const { items } = await scheduler.getChain(jobId)
-        say({ is: 'retrying', jobId })
-        const { jobId: newJobId } = await scheduler.retry(items.at(-1)?.jobId ?? jobId)
-        say({ is: 'retried', jobId, newJobId })
-        return this.#follow(jobId)
-      }
+      case 'retry':
+        return this.#retry(this.#failed.shift() ?? this.#job(act.n))
       case 'edit': {
         const jobId = this.#job(act.n)
         say({ is: 'asked', orders: [act.order] })
@@ -143,6 +140,20 @@ export class Client {
       case 'checkpoint':
         return this.#checkpoint(act.mode)
     }
+  }
+
+  async #retry(jobId: string): Promise<void> {
+    const { scheduler, say } = this.#parts
+    const { items } = await scheduler.getChain(jobId)
+    say({ is: 'retrying', jobId })
+    try {
+      const { jobId: newJobId } = await scheduler.retry(items.at(-1)?.jobId ?? jobId)
+      say({ is: 'retried', jobId, newJobId })
+    } catch (error) {
+      say({ is: 'retried', jobId, newJobId: null })
+      throw error
+    }
+    this.#follow(jobId)
   }
 
   async #many(requests: readonly Request[]): Promise<void> {

@@ -19,9 +19,12 @@ export type Said = { readonly at: number } /** Before anything is sent; there ma
       readonly attempts: number
       readonly result: unknown
     }
-  | { readonly is: 'cancelled'; readonly jobId: string; readonly kind: 'cancelled' | 'requested' }
+  /** With a number of its own, because somebody else may want the same at the same time. */
+  | { readonly is: 'cancelling'; readonly jobId: string; readonly id: string }
+  | { readonly is: 'cancelled'; readonly jobId: string; readonly id: string; readonly kind: 'cancelled' | 'requested' }
   | { readonly is: 'retrying'; readonly jobId: string }
-  | { readonly is: 'retried'; readonly jobId: string; readonly newJobId: string }
+  /** Null: it was refused. */
+  | { readonly is: 'retried'; readonly jobId: string; readonly newJobId: string | null }
   | { readonly is: 'editing'; readonly jobId: string; readonly order: Order }
   | { readonly is: 'edited'; readonly jobId: string; readonly order: Order }
   | { readonly is: 'group'; readonly groupId: string; readonly jobIds: readonly string[] }

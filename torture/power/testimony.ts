@@ -41,6 +41,11 @@ export class Testimony {
   readonly notStored = new Set<number>()
   readonly failures: string[] = []
   lines = 0
+  /** How often retries of a chain were asked for or answered, and how many of them have no answer yet. */
+  readonly #retries = new Map<string, number>()
+  readonly #unanswered = new Map<string, number>()
+  /** How often they were when each cancellation was asked for. */
+  readonly #cancels = new Map<string, number>()
 
   hear(line: Said): void {
     this.lines++
@@ -55,16 +60,26 @@ export class Testimony {
         // Asked about before somebody tried it again, or after: who knows.
         if (!this.reopened.has(line.jobId)) this.ends.set(line.jobId, line)
         return
+      case 'cancelling':
+        this.#cancels.set(line.id, this.#retriesOf(line.jobId))
+        return
       case 'cancelled':
-        this.cancelled.set(line.jobId, line.kind)
+        // A retry at the same time may have come behind it, and brought the chain back to life.
+        if (this.#retriesOf(line.jobId) === this.#cancels.get(line.id) && !this.#isRetrying(line.jobId)) {
+          this.cancelled.set(line.jobId, line.kind)
+        }
         return
       case 'retrying':
+        this.#retries.set(line.jobId, this.#retriesOf(line.jobId) + 1)
+        this.#unanswered.set(line.jobId, (this.#unanswered.get(line.jobId) ?? 0) + 1)
         this.reopened.add(line.jobId)
         this.ends.delete(line.jobId)
         this.cancelled.delete(line.jobId)
         return
       case 'retried':
-        this.retried.set(line.newJobId, line.jobId)
+        this.#retries.set(line.jobId, this.#retriesOf(line.jobId) + 1)
+        this.#unanswered.set(line.jobId, (this.#unanswered.get(line.jobId) ?? 1) - 1)
+        if (line.newJobId !== null) this.retried.set(line.newJobId, line.jobId)
         return
       case 'editing': {
         const edit = this.edits.get(line.jobId) ?? { answered: null, unanswered: new Set<string>() }
@@ -116,6 +131,14 @@ export class Testimony {
       case 'failed':
         this.failures.push(`${line.act}: ${line.message}`)
     }
+  }
+
+  #retriesOf(jobId: string): number {
+    return this.#retries.get(jobId) ?? 0
+  }
+
+  #isRetrying(jobId: string): boolean {
+    return (this.#unanswered.get(jobId) ?? 0) > 0
   }
 
   /** The params that an accepted Job may have. */

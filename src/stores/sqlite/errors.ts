@@ -115,5 +115,9 @@ const NOT_AS_MADE = /^(unsupported file format|malformed JSON|no such (table|col
 /** All JSON in the database was written as such; what cannot be parsed any more has changed since. */
 function wordsOfDamage(error: unknown): readonly [ErrorCode, string] | undefined {
   const isDamage = error instanceof SyntaxError || (isOfLibrary(error) && NOT_AS_MADE.test((error as Error).message))
-  return isDamage ? WORDS[SQLITE.CORRUPT] : undefined
+  if (!isDamage) return undefined
+  return [
+    'database_corrupt',
+    `is not as Pawl has made it (${(error as Error).message}). Restore a backup, or recover what is left with \`sqlite3 file .recover\``,
+  ]
 }
