@@ -190,6 +190,6 @@ describe('/metrics', () => {
     const file = join(newFolder(), 'pawl.db')
     const { get } = await openStage({ file })
     changeFile(file, 'alter table pawl_nodes rename to stolen')
-    expect(problemOf(await get('/metrics'))).toEqual(asProblem(500, 'internal_error'))
+    expect(problemOf(await get('/metrics'))).toEqual(asProblem(503, 'database_corrupt'))
   })
 })
