@@ -49,8 +49,9 @@ describe('a server that stops', () => {
       }, PATIENCE)
       expect(refused).toEqual({
         code: 'database_unavailable',
+        // Its other processes may outlive the first one by a moment.
         message: expect.stringMatching(
-          /^The database postgres 127\.0\.0\.1:\d+\/postgres \(schema \w+\) cannot be reached/,
+          /^The (connection to the )?database postgres 127\.0\.0\.1:\d+\/postgres \(schema \w+\) (cannot be reached|was lost)/,
         ),
       })
       node.isWell()
@@ -77,7 +78,7 @@ describe('a server that stops', () => {
       await node.tells({ begun: `${way} ${number} 1` })
     }
     // Looking once a second, it would need half a second for each.
-    expect(performance.now() - begunAt).toBeLessThan(STARTS * 250)
+    expect(performance.now() - begunAt).toBeLessThan(STARTS * 400)
   }
 
   test('while it is away, a node can be closed, and its process ends', TIMEOUT, async () => {
