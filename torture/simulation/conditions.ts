@@ -103,3 +103,27 @@ const USUALLY: Partial<Record<Wish, number>> = {
   prune: 0.1,
   restart: 0.1,
 }
+
+/** When nothing goes wrong any more. */
+export const NO_FAULTS: Faults = {
+  crashes: 0,
+  crashInCall: 0,
+  pauses: 0,
+  lostRequest: 0,
+  lostReply: 0,
+  slow: 0,
+  partitions: 0,
+  clockSteps: 0,
+  lostSignals: 0,
+  brokenStatement: 0,
+}
+
+/** One of the wishes of this run, by their weights. */
+export function chooseWish(chance: Chance, weights: Readonly<Record<Wish, number>>): Wish {
+  let rest = chance.next() * WISHES.reduce((sum, wish) => sum + weights[wish], 0)
+  for (const wish of WISHES) {
+    rest -= weights[wish]
+    if (rest < 0) return wish
+  }
+  return 'enqueue'
+}

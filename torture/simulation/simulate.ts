@@ -6,9 +6,10 @@ import { Chance } from '../chance.ts'
 import { findContradictions } from './checks.ts'
 import { compareClaim } from './claim-order.ts'
 import { Client } from './client.ts'
-import { type Conditions, drawConditions, type Faults, WISHES, type Wish } from './conditions.ts'
+import { type Conditions, chooseWish, drawConditions, NO_FAULTS } from './conditions.ts'
 import { FarStore, type Surroundings } from './far-store.ts'
 import { jobTypesOf, RESOURCES } from './job-types.ts'
+import { findLeftOver } from './left-over.ts'
 import { Heartbeats, Locks } from './liveness.ts'
 import { HOOK_URL, Receiver } from './receiver.ts'
 import { SimulatedProcess } from './simulated-process.ts'
@@ -39,19 +40,6 @@ const DRAINED_WITHIN_MS = 15 * 60_000
 const DRAIN_STEP_MS = 5_000
 /** While all that is left is waited for, nobody has to look so often. */
 const POLLS_SLOWED_BY = 4
-
-const NO_FAULTS: Faults = {
-  crashes: 0,
-  crashInCall: 0,
-  pauses: 0,
-  lostRequest: 0,
-  lostReply: 0,
-  slow: 0,
-  partitions: 0,
-  clockSteps: 0,
-  lostSignals: 0,
-  brokenStatement: 0,
-}
 
 /** One whole life of some processes on one store, as the seed has it: first with faults, then without, until all is done. */
 export async function simulate(seed: number, options: SimulationOptions = {}): Promise<Simulated> {
@@ -151,7 +139,7 @@ class Run {
     this.#count('runs', stored.runs.size)
     return [
       ...this.#witness.contradictions,
-      ...(isDrained ? [] : await this.#pumped(this.#leftOver())),
+      ...(isDrained ? [] : await this.#pumped(findLeftOver(this.#store, this.#time.now()))),
       ...this.#compareWithSeen(stored),
       ...findContradictions({
         stored,
@@ -334,7 +322,7 @@ class Run {
     while (this.#time.elapsed < endAt) {
       await this.#disableSchedules()
       await this.#time.runUntil(this.#time.elapsed + DRAIN_STEP_MS)
-      if ((await this.#pumped(this.#leftOver())).length === 0) return true
+      if ((await this.#pumped(findLeftOver(this.#store, this.#time.now()))).length === 0) return true
       if (!this.#processes.some((process) => !process.isGone && !process.isClosing)) this.#start()
     }
     this.#trace.add(`not drained ${chance.next()}`)
@@ -349,30 +337,6 @@ class Run {
         this.#store.disableSchedule({ scheduleId, revision, reason: 'the end', now: this.#time.now() }),
       )
     }
-  }
-
-  /** What has not come to an end (I15), in words. */
-  async #leftOver(): Promise<string[]> {
-    const now = this.#time.now()
-    const left: string[] = []
-    for (const status of ['QUEUED', 'RUNNING'] as const) {
-      const { items } = await this.#store.listJobs({ status, limit: 100 }, now)
-      left.push(
-        ...items.map(
-          (job) => `I15: job ${job.jobId} of ${JSON.stringify(job.params)} is still ${status} ${job.hold ?? ''}.`,
-        ),
-      )
-    }
-    const { items: deliveries } = await this.#store.listDeliveries({ status: 'PENDING', limit: 100 })
-    left.push(...deliveries.map(({ deliveryId }) => `I15: delivery ${deliveryId} is still pending.`))
-    for (const status of ['WAITING', 'RUNNING'] as const) {
-      const { items } = await this.#store.listReservations({ status, limit: 100 })
-      left.push(...items.map(({ reservationId }) => `I15: reservation ${reservationId} is still ${status}.`))
-    }
-    if (await this.#store.hasCascades()) left.push('I15: a cascade has not been carried out.')
-    const vitals = await this.#store.readVitals(now)
-    left.push(...vitals.bodies.map(({ id }) => `I15: a body of ${id} is still recorded.`))
-    return left
   }
 
   /** Waits for a call to the store from outside of the simulation. */
@@ -398,13 +362,4 @@ const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
 function textOf(run: object): string {
   // Lines that came too late are still counted.
   return JSON.stringify({ ...run, logsDropped: 0 })
-}
-
-function chooseWish(chance: Chance, weights: Readonly<Record<Wish, number>>): Wish {
-  let rest = chance.next() * WISHES.reduce((sum, wish) => sum + weights[wish], 0)
-  for (const wish of WISHES) {
-    rest -= weights[wish]
-    if (rest < 0) return wish
-  }
-  return 'enqueue'
 }
