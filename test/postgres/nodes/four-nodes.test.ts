@@ -8,7 +8,7 @@ import { Crew } from './crew.ts'
 import { LONG_PATIENCE, Stage } from './stage.ts'
 
 const SEED = Number(process.env['PAWL_NODES_SEED'] ?? Date.now() % 1_000_000_000)
-const JOBS = Number(process.env['PAWL_NODES_JOBS'] ?? 20_000)
+const JOBS = Number(process.env['PAWL_NODES_JOBS'] ?? 50_000)
 const AGAIN = `Again with: PAWL_NODES_SEED=${SEED} PAWL_NODES_JOBS=${JOBS}`
 
 const NODES = 4
@@ -20,7 +20,7 @@ const KILLS = Math.floor((JOBS * 0.8) / JOBS_PER_KILL)
 const BACKLOG_MAX = 4_000
 
 test(`four nodes, of which one is killed every few seconds, execute ${JOBS} Jobs, and nothing contradicts what was seen from outside (seed ${SEED})`, {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const stage = new Stage()
   const chance = new Chance(SEED)

@@ -17,7 +17,7 @@ const NODE = pathToFileURL(tortureFile('outside/node.mjs'))
 const CLIENT = pathToFileURL(tortureFile('outside/client.mjs'))
 
 /** How long to wait for what takes about 20 s, because a node must be found dead, on a machine that is busy. */
-export const LONG_PATIENCE = { timeout: 120_000, interval: 20 }
+export const LONG_PATIENCE = { timeout: 240_000, interval: 20 }
 
 export interface NodeOptions {
   readonly concurrency?: number
