@@ -2,6 +2,7 @@
 // says what is measured and how to read it.
 import { writeFileSync } from 'node:fs'
 import { readOptions, USAGE } from './options.mjs'
+import { PEERS } from './peers/suite.mjs'
 import { drain as drainPostgres } from './postgres/drain.mjs'
 import { enqueue as enqueuePostgres } from './postgres/enqueue.mjs'
 import { growth as growthPostgres } from './postgres/growth.mjs'
@@ -25,10 +26,11 @@ const SUITES = {
     sections: { drain: drainPostgres, enqueue: enqueuePostgres, growth: growthPostgres, snapshot },
     within: (_, work) => withServer((server) => work({ url: server.url }, postgresAbout(server))),
   },
+  peers: PEERS,
 }
 
 const options = readOptionsOrExit()
-const { sections, within } = SUITES[options.suite]
+const { sections, within, intoDocs = writeDocs } = SUITES[options.suite]
 const { about, lines } = await within(options, measureAll)
 
 async function measureAll(where, store) {
@@ -46,13 +48,18 @@ async function measureAll(where, store) {
   return { about, lines }
 }
 
-console.log(`\n${toTable(lines)}\n`)
+// Beside peers, growth compares each system with itself.
+const ours = options.suite === 'peers' && options.only.includes('growth') ? 'measured' : 'Pawl'
+console.log(`\n${toTable(lines, ours)}\n`)
 if (options.jsonPath !== null)
   writeFileSync(options.jsonPath, `${JSON.stringify({ ...about, quick: options.quick, lines }, null, 2)}\n`)
-if (options.writeDocs) writeDocs(options.suite, about, lines)
+if (options.writeDocs) intoDocs(options.suite, about, lines)
 
 const failed = lines.filter(({ passes }) => passes === false)
+const unjudged = lines.filter(({ needs, passes }) => needs !== null && passes === null)
 if (options.quick) console.log('A quick run shows that everything works and judges nothing.')
+else if (failed.length === 0 && unjudged.length > 0)
+  console.log(`${unjudged.length} could not be measured, all others reach what they need.`)
 else if (failed.length === 0) console.log('Everything reaches what it needs.')
 else {
   console.log(`${failed.length} below what they need: ${failed.map(({ name }) => name).join('; ')}.`)

@@ -65,4 +65,38 @@ describe('the benchmark', () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toContain(`Unknown section warp. Sections: ${SECTIONS.join(', ')}.`)
   })
+
+  it('says what does not go together with peers', async () => {
+    const refusals: [string[], string][] = [
+      [['--peers', 'postgres'], '--peers measures both stores: leave out postgres.'],
+      [['--peers', '--only', 'warp'], 'Sections: enqueue, drain, latency, memory, start, growth.'],
+      [['--backlog', '5'], '--backlog needs --peers --only growth.'],
+      [['--peers', '--backlog', '5'], '--backlog needs --peers --only growth.'],
+      [
+        ['--peers', '--only', 'growth', '--backlog', 'much'],
+        'Expected --backlog to be a whole number from 1, got much.',
+      ],
+      [['--peers', '--only', 'drain', '--write-docs'], '--write-docs needs a whole run'],
+    ]
+    for (const [args, sentence] of refusals) {
+      const { code, stdout, stderr } = await runBench(...args)
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+      expect(stderr).toContain(sentence)
+    }
+  })
+
+  it('draws a chart of the ratios to the peers, for the eye and in words', async () => {
+    const path = join(import.meta.dirname, '..', 'bench', 'peers', 'chart.mjs')
+    const { drawChart } = (await import(path)) as { drawChart: (lines: object[], about: object) => string }
+    const lines = [
+      { work: 'drain', family: 'sqlite', peer: 'bullmq-everysec', ratio: 3.04 },
+      { work: 'drain', family: 'sqlite', peer: 'plainjob-full', ratio: null },
+      { work: 'bulk', family: 'postgres', peer: 'pg-boss', ratio: 0.5 },
+    ]
+    const chart = drawChart(lines, { pawl: '1.0.0', node: '24.0.0', cores: 2 })
+    expect(chart).toContain('Draining a full queue of no-op jobs: 3.0 times BullMQ, Redis everysec.')
+    expect(chart).toContain('Enqueueing lists of 500: 0.50 times pg-boss.')
+    expect(chart.match(/<rect class="(faster|slower)"/g)).toEqual(['<rect class="faster"', '<rect class="slower"'])
+    expect(chart).not.toContain('plainjob')
+  })
 })

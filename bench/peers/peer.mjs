@@ -8,29 +8,52 @@ import { findNode24, installInto } from '../../scripts/node24.mjs'
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/pawl-peers', import.meta.url))
 
 /**
- * Starts another scheduler in a process of its own, to be measured beside ours. `spec` is what npm calls it, such as
- * `pg-boss@12.30.0`. Throws if it cannot be fetched.
+ * Starts a scheduler in a process of its own, to be measured beside others. `packages` are what npm calls them, such as
+ * `pg-boss@12.35.0`, the scheduler first; none for Pawl itself. Throws if they cannot be fetched.
  */
-export async function startPeer(spec, options) {
-  const [name] = spec.split('@')
-  const folder = join(CACHE, spec)
-  const node = findNode24()
-  if (node === null) throw new Error('Peers need Node 24, which could not be installed: npm said why.')
-  if (!existsSync(join(folder, 'node_modules', name))) {
-    console.error(`Installing ${spec} from npm into node_modules/.cache/pawl-peers (once).`)
-    const ignoringEngines = ['--engine-strict=false', '--force', '--ignore-scripts']
-    if (!installInto(folder, [spec], {}, ignoringEngines))
-      throw new Error(`${spec} could not be installed: npm said why.`)
-  }
-  const script = fileURLToPath(new URL(`./${name}.mjs`, import.meta.url))
-  const child = fork(script, [JSON.stringify({ folder, ...options })], { execPath: node, execArgv: [] })
-  const peer = new Peer(child)
-  peer.version = await peer.ask('version')
+export async function startPeer(system, options) {
+  const peer = new Peer(forkSystem(system, options))
+  peer.about = await peer.ask('about')
   return peer
 }
 
+/** From the start of its process to the first line of its first job, in milliseconds. */
+export async function timeFirstJob(system, options) {
+  const startedAt = process.hrtime.bigint()
+  const peer = new Peer(forkSystem(system, { ...options, tellsFirstJob: true }))
+  const begunAt = await peer.next()
+  await peer.stop()
+  return Number(BigInt(begunAt) - startedAt) / 1e6
+}
+
+function forkSystem({ script, packages }, options) {
+  const path = fileURLToPath(new URL(`./${script}.mjs`, import.meta.url))
+  const folder = packages.length === 0 ? null : installPeer(packages)
+  return fork(path, [JSON.stringify({ ...options, folder })], { execPath: nodeForPeers(), execArgv: [] })
+}
+
+let node24 = null
+
+function nodeForPeers() {
+  node24 ??= findNode24()
+  if (node24 === null) throw new Error('Peers need Node 24, which could not be installed: npm said why.')
+  return node24
+}
+
+/** Returns the folder that they are in. */
+function installPeer(packages) {
+  const [spec] = packages
+  const folder = join(CACHE, spec)
+  if (existsSync(join(folder, 'node_modules', spec.split('@')[0]))) return folder
+  console.error(`Installing ${spec} from npm into node_modules/.cache/pawl-peers (once).`)
+  const ignoringEngines = ['--engine-strict=false', '--force', '--ignore-scripts']
+  if (!installInto(folder, packages, {}, ignoringEngines))
+    throw new Error(`${spec} could not be installed: npm said why.`)
+  return folder
+}
+
 class Peer {
-  version = ''
+  about = null
   #child
 
   constructor(child) {
@@ -39,6 +62,13 @@ class Peer {
 
   /** Does one thing that the peer's script knows, and returns what came of it. */
   ask(what, ...values) {
+    const answered = this.next()
+    this.#child.send({ what, values })
+    return answered
+  }
+
+  /** The next thing that it says. */
+  next() {
     return new Promise((resolve, reject) => {
       const gone = (code) => reject(new Error(`The process of a peer ended with ${code}.`))
       this.#child.once('exit', gone)
@@ -47,13 +77,13 @@ class Peer {
         if (error === undefined) resolve(answer)
         else reject(new Error(error))
       })
-      this.#child.send({ what, values })
     })
   }
 
   async stop() {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const ended = new Promise((resolve) => this.#child.once('exit', resolve))
-    this.#child.disconnect()
+    if (this.#child.connected) this.#child.disconnect()
     await ended
   }
 }

@@ -1,5 +1,6 @@
 import { alternate, compareSpeeds, speedOf } from '../figures.mjs'
 import { startPeer } from '../peers/peer.mjs'
+import { PG_BOSS } from '../peers/systems.mjs'
 import { enqueueConcurrently, enqueueLists, enqueueOneByOne } from '../sections/enqueue.mjs'
 import { Noop } from '../stage.mjs'
 import { PostgresFloor } from './floor.mjs'
@@ -7,7 +8,6 @@ import { openOnPostgres } from './stage.mjs'
 
 const CALLERS = 100
 const BULK = 500
-const PG_BOSS = 'pg-boss@12.30.0'
 
 /** Accepting Jobs, each acknowledged only once it would survive a power cut. */
 export async function enqueue({ url, scale, say }) {
@@ -29,9 +29,9 @@ export async function enqueue({ url, scale, say }) {
     )
   }
 
-  const boss = await startPeer(PG_BOSS, { url })
-  say(`beside pg-boss ${boss.version}`)
-  const bossSide = (jobs, callers) => () => boss.ask('enqueue', jobs, callers)
+  const boss = await startPeer(PG_BOSS, { url, store: 'enqueue' })
+  say(`beside pg-boss ${boss.about.version}`)
+  const bossSide = (jobs, callers) => () => boss.ask('enqueue', jobs, callers, {})
   const lines = [
     ...(await measure({
       name: `enqueue, ${CALLERS} concurrent callers`,
