@@ -37,7 +37,7 @@ export class Dispatcher {
   #isClaiming = false
   #isWoken = false
   #isRunning = false
-  #isFailing = false
+  #failure: Error | null = null
   #hasLeft = false
   #dueTimer: Timer | null = null
   #floorTimer: Timer | null = null
@@ -55,6 +55,11 @@ export class Dispatcher {
   /** A claim is under way. */
   get isClaiming(): boolean {
     return this.#isClaiming
+  }
+
+  /** What the last claim failed with. Null: it did not. */
+  get failure(): Error | null {
+    return this.#failure
   }
 
   start(): void {
@@ -122,10 +127,10 @@ export class Dispatcher {
       if (claimed < limit && !this.#isWoken) nextLookMs = await this.#untilNextDueMs()
       // Something became due meanwhile. There is nothing to wait for, and a virtual clock may not move.
       if (nextLookMs === 0) this.#isWoken = true
-      this.#isFailing = false
+      this.#failure = null
     } catch (error) {
-      if (!this.#isFailing) this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
-      this.#isFailing = true
+      if (this.#failure === null) this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
+      this.#failure = error instanceof Error ? error : new Error(String(error))
       // Whoever woke us meanwhile waits too: the store is not to be asked without end.
       this.#isWoken = false
       nextLookMs = RETRY_CLAIM_MS

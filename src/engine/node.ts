@@ -147,6 +147,11 @@ export class SchedulerNode {
     )
   }
 
+  /** What the last claim failed with. Null: it did not. */
+  get claimFailure(): Error | null {
+    return this.#dispatcher.failure
+  }
+
   /** The Jobs whose bodies execute here. */
   get executing(): readonly string[] {
     return this.#executor.idsOf('job')

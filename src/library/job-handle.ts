@@ -1,3 +1,4 @@
+import { PawlError } from '../domain/errors.ts'
 import type { Job } from '../domain/job.ts'
 import type { FailureReason, Progress } from '../domain/run.ts'
 import type { Why } from '../domain/why.ts'
@@ -83,8 +84,17 @@ export class AcceptedJob implements JobHandle {
 export function toSettled<Result>(end: ChainEnd): Settled<Result> {
   const { attempts, jobId } = end
   if (end.outcome === 'COMPLETED') {
-    const result = JSON.parse(end.result ?? 'null') as Result
+    const result = readResult(end) as Result
     return { outcome: end.outcome, result, error: null, reason: null, attempts, jobId }
   }
   return { outcome: end.outcome, result: null, error: end.error, reason: end.reason, attempts, jobId }
+}
+
+function readResult({ jobId, result }: ChainEnd): unknown {
+  try {
+    return JSON.parse(result ?? 'null')
+  } catch (error) {
+    const message = `Expected the stored result of Job ${jobId} to be JSON, but it is not any more: the database was changed or damaged. Restore a backup.`
+    throw new PawlError('database_corrupt', message, { cause: error })
+  }
 }

@@ -177,6 +177,11 @@ export class Scheduler {
     return this.#life.node.isQuiet && this.#life.directs.isQuiet
   }
 
+  /** What the last claim of Jobs failed with, such as a database that cannot be reached. It is tried again. Null: it did not fail. */
+  get claimFailure(): Error | null {
+    return this.#life.node.claimFailure
+  }
+
   /** The Jobs whose bodies execute in this process. */
   get executing(): readonly string[] {
     return this.#life.node.executing

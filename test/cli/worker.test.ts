@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { select } from '../recovery/database.ts'
+import { damage, select } from '../recovery/database.ts'
 import { PATIENCE, Project } from './serve-process.ts'
 
 const CONFIG = `
@@ -68,6 +68,16 @@ test('--once does not wait for jobs of types that it does not handle', async () 
   await project.run('enqueue', 'quick')
   project.write('pawl.config.mjs', "import { defineConfig } from 'pawl'\nexport default defineConfig({ jobs: [] })")
   expect(await project.run('worker', '--once')).toEqual({ exit: 0, stdout: 'Nothing was ready.', stderr: '' })
+})
+
+test('--once says what is wrong when nothing can be claimed, and fails', async () => {
+  const project = new Project(CONFIG)
+  await project.run('enqueue', 'quick')
+  damage(project.database, "update pawl_policies set body = '{'")
+  const once = await project.run('worker', '--once')
+  expect(once).toMatchObject({ exit: 1, stdout: '' })
+  expect(once.stderr).toContain('The stored policy number 1 is damaged')
+  expect(once.stderr).toMatch(/^error: /m)
 })
 
 test('a signal during --once hands on what runs', async () => {

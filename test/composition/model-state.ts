@@ -30,6 +30,8 @@ export interface ModelJob {
 export interface Edge {
   readonly parentId: string
   readonly parent: ModelChain
+  /** By whoever made the Job; else by the order of a sequential group. */
+  readonly isNamed: boolean
   /** The order of a sequential group, until its chain leaves the group. */
   ofGroup: boolean
   onFailure: OnParentFailure
@@ -98,7 +100,7 @@ export function isCauseOfStop({ ofGroup, parent }: Edge): boolean {
 /** The group does not stop or skip the child any more, so the edge itself says what a failure means. */
 export function leaveGroup(edge: Edge): void {
   edge.ofGroup = false
-  edge.onFailure = 'cancel'
+  if (edge.onFailure === 'wait') edge.onFailure = 'cancel'
 }
 
 export function inOrder(a: ModelJob, b: ModelJob): number {

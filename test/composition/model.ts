@@ -366,7 +366,7 @@ export class Model {
       const parent = byId.get(named) ?? (this.living().find(({ id }) => id === named) as ModelJob)
       const parentId = byId.has(named) ? (parent.id as string) : named
       if (edges.some((edge) => edge.parentId === parentId)) return
-      const edge: Edge = { parentId, parent: parent.chain, ofGroup, onFailure, state: 'waiting' }
+      const edge: Edge = { parentId, parent: parent.chain, isNamed: !ofGroup, ofGroup, onFailure, state: 'waiting' }
       if (this.#weigh(edge) === 'met') edge.state = 'met'
       edges.push(edge)
     }

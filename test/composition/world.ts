@@ -68,12 +68,17 @@ export class World {
 
   /**
    * Does something that is one transaction. When `crashAt` is a number, the process “crashes” right before that write (0: before
-   * the commit), and another one opens the database. `crashed`: it did not come to the end of the transaction.
+   * the commit), and another one opens the database. `crashed`: it did not come to the end of the transaction; what a store
+   * reads behind it goes well.
    */
   async attempt<T>(crashAt: number | null, act: () => Promise<T>): Promise<{ readonly result: T } | 'crashed'> {
     if (crashAt === null) return { result: await act() }
     if (crashAt === 0) breakAt(onFaultPoint, 'store:before-commit', 1)
-    else breakAt(onFaultPoint, 'store:statement', crashAt)
+    else {
+      breakAt(onFaultPoint, 'store:statement', crashAt, (point) => {
+        if (point === 'store:after-commit') mend(onFaultPoint)
+      })
+    }
     try {
       return { result: await act() }
     } catch (error) {
@@ -138,7 +143,7 @@ export class World {
 }
 
 function describe(model: Model, job: ModelJob): object {
-  const named = job.chain.edges.filter(({ ofGroup }) => !ofGroup).map(({ parentId }) => parentId)
+  const named = job.chain.edges.filter(({ isNamed }) => isNamed).map(({ parentId }) => parentId)
   return {
     jobId: job.id,
     chainId: job.chain.jobs[0]?.id,

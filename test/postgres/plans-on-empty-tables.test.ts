@@ -1,5 +1,6 @@
 // A statement is planned once for each connection, and often when the store is still empty, or just drained and vacuumed: then
-// reading the whole table is the cheapest way. It must not stay so when a million Jobs have come.
+// reading the whole table is the cheapest way. It must not stay so when a million Jobs have come. A drained queue counts as empty
+// until PostgreSQL counts its rows again, however many came meanwhile.
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { postgres } from '../../src/stores/postgres/index.ts'
@@ -8,6 +9,7 @@ import { openClaimText } from '../../src/stores/postgres/statements/claim-open.t
 import { PROMOTE_DUE } from '../../src/stores/postgres/statements/due.ts'
 import { ENQUEUE_PLAIN } from '../../src/stores/postgres/statements/plain-enqueue.ts'
 import { FINISH_PLAIN } from '../../src/stores/postgres/statements/plain-finish.ts'
+import { fillSchema } from './many-rows.ts'
 import { newSchema, postgresUrl } from './schemas.ts'
 import { statementConstants } from './statement-constants.ts'
 
@@ -30,6 +32,9 @@ const HOT_FILES = new Set([
   'waiting-line.ts',
 ])
 
+/** What `doctor` and `rebuild` do, and the look for damage at a start. */
+const LOOKS_AT_ALL = /^(checks\/|rebuild|vitals|damage)/
+
 const HOT_STATEMENTS = {
   PROMOTE_DUE,
   CLAIM_OPEN: openClaimText(100, 'checks-due'),
@@ -44,15 +49,31 @@ const GROWING = 'queue|jobs|runs|reservations|permits|business_keys|idempotency_
 /** Ways that cost more with every row of the table. */
 const GROWS = new RegExp(`Seq Scan on (${GROWING})|Bitmap|Hash Join|Merge Join|Materialize`)
 
+/** Of the queue, the first row by an order, or a number of rows that somebody asked for. */
+const READ_FROM_ONE_END = new Set([
+  'CLAIM_OPEN',
+  'CLAIM_BEHIND_PROMOTION',
+  'FINISH_AND_CLAIM',
+  'SURVEY in claim-survey.ts',
+  'SELECT_NEXT_DUE in due.ts',
+])
+const COUNTED = new Set(['COUNT_QUEUED in statistics.ts', 'COUNT_READY in statistics.ts'])
+
 let schema: string
+let all: readonly { readonly name: string; readonly sql: string }[] = []
 let statements: readonly { readonly name: string; readonly sql: string }[] = []
 
 beforeAll(async () => {
   schema = newSchema()
   await (await postgres(postgresUrl(), { schema }).open()).close()
-  const found = (await statementConstants()).filter(({ file }) => HOT_FILES.has(file))
+  const constants = (await statementConstants()).map(({ name, file, sql }) => ({
+    name: `${name} in ${file}`,
+    file,
+    sql,
+  }))
   const named = Object.entries(HOT_STATEMENTS).map(([name, sql]) => ({ name, sql }))
-  statements = [...named, ...found.map(({ name, file, sql }) => ({ name: `${name} in ${file}`, sql }))]
+  all = [...named, ...constants.filter(({ file }) => !LOOKS_AT_ALL.test(file))]
+  statements = [...named, ...constants.filter(({ file }) => HOT_FILES.has(file))]
 }, 120_000)
 
 afterAll(async () => {
@@ -69,21 +90,42 @@ async function onClient<T>(use: (client: Client) => Promise<T>): Promise<T> {
   }
 }
 
-/** The statements that would read more with every row, planned as a connection of Pawl plans them. */
-function growing(settings: string): Promise<string[]> {
+/** The steps of each statement, planned as a connection of Pawl plans them. */
+function plansOf(
+  settings: string,
+  planned: readonly { readonly name: string; readonly sql: string }[],
+  at = schema,
+): Promise<{ readonly name: string; readonly steps: readonly string[] }[]> {
   return onClient(async (client) => {
     await client.query(`${settings}; set plan_cache_mode = force_generic_plan`)
-    const found: string[] = []
-    for (const { name, sql } of statements) {
+    const plans = []
+    for (const { name, sql } of planned) {
       const values = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, number]) => Number(number)))
       const given = values === 0 ? '' : `(${Array.from({ length: values }, () => 'null').join(', ')})`
       await client.query('deallocate all')
-      await client.query(`prepare statement as ${sql.replaceAll('pawl.', `"${schema}".`)}`)
+      await client.query(`prepare statement as ${sql.replaceAll('pawl.', `"${at}".`)}`)
       const { rows } = await client.query(`explain (costs off) execute statement${given}`)
-      const steps = (rows as { 'QUERY PLAN': string }[]).map((row) => row['QUERY PLAN'].trim())
-      found.push(...steps.filter((step) => GROWS.test(step)).map((step) => `${name}: ${step}`))
+      plans.push({ name, steps: (rows as { 'QUERY PLAN': string }[]).map((row) => row['QUERY PLAN'].trim()) })
     }
-    return found
+    return plans
+  })
+}
+
+/** The statements that would read more with every row. */
+async function growing(settings: string): Promise<string[]> {
+  const plans = await plansOf(settings, statements)
+  return plans.flatMap(({ name, steps }) => steps.filter((step) => GROWS.test(step)).map((step) => `${name}: ${step}`))
+}
+
+/** The statements that would read a whole index of the queue. */
+async function readingTheQueue(at: string): Promise<string[]> {
+  const plans = await plansOf(USE_INDEXES, all, at)
+  return plans.flatMap(({ name, steps }) => {
+    const whole = steps.some(
+      (step, index) =>
+        /(Seq|Index|Index Only) Scan .*on queue\b/.test(step) && !steps[index + 1]?.startsWith('Index Cond'),
+    )
+    return whole ? [name] : []
   })
 }
 
@@ -98,6 +140,25 @@ describe('planned on tables that are', () => {
       for (const { tablename } of rows) await client.query(`vacuum analyze "${schema}"."${tablename}"`)
     })
     expect(await growing(USE_INDEXES)).toEqual([])
+  })
+
+  test('drained and counted, every statement looks rows of the queue up', async () => {
+    const drained = newSchema()
+    await (await postgres(postgresUrl(), { schema: drained }).open()).close()
+    await onClient(async (client) => {
+      await fillSchema(client, drained, 1_000)
+      await client.query(`delete from "${drained}".queue`)
+      await client.query(`analyze "${drained}".queue`)
+    })
+    const expected = new Set([...READ_FROM_ONE_END, ...COUNTED])
+    expect((await readingTheQueue(drained)).filter((name) => !expected.has(name))).toEqual([])
+    const [nextDue] = await plansOf(
+      USE_INDEXES,
+      all.filter(({ name }) => name === 'SELECT_NEXT_DUE in due.ts'),
+      drained,
+    )
+    expect(nextDue?.steps).toEqual(['Limit', '->  Index Only Scan using queue_due on queue'])
+    await onClient((client) => client.query(`drop schema "${drained}" cascade`))
   })
 
   test('empty, they would not without our settings: this check sees that', async () => {

@@ -34,6 +34,28 @@ test('params that are no JSON any more are told as damage, with what to do about
   })
 })
 
+test('a result that is no JSON any more is told as damage to who waits for it', async () => {
+  const path = join(home, 'result.db')
+  const { jobId } = await executeOne(path)
+  const handle = (await loadDefaultDriver()).open(path)
+  handle.exec(`update pawl_runs set result = '{"title":'`)
+  handle.close()
+
+  await using scheduler = await openScheduler({ store: sqlite(path), jobs: [plain] })
+  await expect(scheduler.settled(jobId)).rejects.toMatchObject({
+    code: 'database_corrupt',
+    message: expect.stringContaining(jobId),
+  })
+})
+
+async function executeOne(path: string): Promise<{ readonly jobId: string }> {
+  await using scheduler = await openScheduler({ store: sqlite(path), jobs: [plain] })
+  await scheduler.start()
+  const job = await scheduler.enqueue(plain, { title: 'Emma' })
+  await job.settled()
+  return job
+}
+
 test('a file whose header claims a format that SQLite does not know is told as damage', async () => {
   const { path } = await makeStore('format.db')
   const file = openSync(path, 'r+')

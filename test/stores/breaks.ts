@@ -8,8 +8,13 @@ import type { Row } from './shared-database.ts'
 type OnFaultPoint = (listen: ((point: FaultPoint) => void) | null) => void
 
 /** Lets what a store does break off, by an error `crash`, when it passes a place for the nth time: as `npm run torture` does. */
-export function breakAt(onFaultPoint: OnFaultPoint, at: FaultPoint, nth: number): void {
-  breaks.breakAt(storeKind, at, nth, () => {}, onFaultPoint)
+export function breakAt(
+  onFaultPoint: OnFaultPoint,
+  at: FaultPoint,
+  nth: number,
+  passing: (point: FaultPoint) => void = () => {},
+): void {
+  breaks.breakAt(storeKind, at, nth, passing, onFaultPoint)
 }
 
 /** Nothing breaks off any more. */

@@ -26,4 +26,5 @@ export function register(program: Command, cli: Cli): void {
 const ENDING = `
 With --once, jobs that become ready meanwhile (dependents, follow-ups, retries that are due at once) are executed too;
 delayed ones, among them most retries, are left to the next time. It exits with 0 also when jobs failed: their outcome is
-in the history. SIGTERM or Ctrl-C ends it in good order and exits with 0; a second signal exits at once.`
+in the history, but with 1 when for 5 s nothing can be claimed because the database fails.
+SIGTERM or Ctrl-C ends it in good order and exits with 0; a second signal exits at once.`

@@ -40,11 +40,18 @@ const LOOK_EVERY_MS = 20
 /** So many looks in a row must find nothing under way: what one Job's end lets start, such as a dependent, starts within. */
 const STILL_LOOKS = 10
 
+/** A database that is away for a moment is waited for. So many looks in a row that find failing claims are enough: 5 s. */
+const FAILING_LOOKS = 250
+
 /** Nothing executes here, and nothing could be claimed. What is delayed, or held back by others, is left to the next time. */
 async function untilIdle(cli: Cli, scheduler: Scheduler): Promise<void> {
+  let failing = 0
   for (let still = 0; still < STILL_LOOKS && !cli.interrupted.aborted; ) {
     await delay(cli.clock, LOOK_EVERY_MS)
-    still = scheduler.isQuiet ? still + 1 : 0
+    const { claimFailure, isQuiet } = scheduler
+    failing = isQuiet && claimFailure !== null ? failing + 1 : 0
+    if (failing === FAILING_LOOKS) throw claimFailure
+    still = isQuiet && claimFailure === null ? still + 1 : 0
   }
 }
 

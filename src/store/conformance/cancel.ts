@@ -54,10 +54,17 @@ export function testCancel({ test }: Kit): void {
     const escalated = await stage.cancel(claim.jobId, 'abort', NOW + 2)
     assertSame(escalated, { kind: 'requested', jobId: claim.jobId, mode: 'abort' })
     assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'abort' }])
-    const calmed = await stage.cancel(claim.jobId, 'graceful', NOW + 3)
+    const calmed = await stage.changesNothing(() => stage.cancel(claim.jobId, 'graceful', NOW + 3))
     assertSame(calmed, { kind: 'requested', jobId: claim.jobId, mode: 'abort' })
     assert.equal((await stage.job(claim.jobId)).cancelMode, 'abort')
     assertSame(await stage.store.findCancelWishes(stage.nodeId), [{ claim, mode: 'abort' }])
+  })
+
+  test('a wish that adds nothing to the one before it changes nothing', async (stage) => {
+    const { claim } = await stage.start()
+    await stage.cancel(claim.jobId)
+    const again = await stage.changesNothing(() => stage.cancel(claim.jobId, 'graceful', NOW + 2))
+    assertSame(again, { kind: 'requested', jobId: claim.jobId, mode: 'graceful' })
   })
 
   test('a graceful wish lets the true outcome stand', async (stage) => {

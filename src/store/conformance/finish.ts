@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { RESULT_BYTES_MAX } from '../../domain/json.ts'
+import type { ClaimedJob } from '../runs.ts'
 import { completed, endOf, failed, NOW, newId, newJobs, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
@@ -93,6 +94,26 @@ export function testFinish({ test, testReopened }: Kit): void {
       { kind: 'finished', retryJobId: null, followUps: [] },
     ])
     for (const job of [jobs[0], jobs[2]]) assert.equal((await stage.run(job.claim.runId)).status, 'COMPLETED')
+    assertSame(await stage.occupants(), [])
+  })
+
+  test('of a long list, those that had ended before keep their word, and the others end with theirs', async (stage) => {
+    await stage.enqueue(newJobs(40))
+    const jobs = await stage.claim()
+    assert.equal(jobs.length, 40)
+    const resultOf = (index: number) => (index % 3 === 0 ? null : `${index % 3}`)
+    const [late, told] = [jobs[7] as ClaimedJob, jobs[23] as ClaimedJob]
+    await stage.finish(late, { outcome: failed() })
+    const ends = jobs.map((job, index) => endOf(job, { outcome: completed(resultOf(index)) }))
+    // The same one twice, as after a lost reply.
+    const results = await stage.store.finishRuns([...ends, endOf(told, { outcome: completed(resultOf(23)) })], newId)
+    for (const [index, { kind }] of results.entries())
+      assert.equal(kind, index === 7 ? 'already-finished' : 'finished', `number ${index}`)
+    for (const [index, { claim }] of jobs.entries()) {
+      const run = await stage.run(claim.runId)
+      if (index === 7) assert.equal(run.status, 'FAILED')
+      else assertSame([run.status, run.result], ['COMPLETED', resultOf(index)])
+    }
     assertSame(await stage.occupants(), [])
   })
 

@@ -238,13 +238,16 @@ export function testGroups({ test, testShared }: Kit): void {
 
   test('a settled group stays as it is: a retry by hand leaves it', async (stage) => {
     const members = newJobs(2)
-    const groupId = await createGroup(stage, members)
+    const groupId = await createGroup(stage, members, { mode: 'sequential' })
     await settle(stage, (await stage.claim({ limit: 1 }))[0] as never, 'FAILED')
     const ended = await groupOf(stage, groupId)
     assertSame([ended.status, ended.finishedAt], ['PARTIAL', NOW + SECOND])
+    const before = await Promise.all(idsOf(members).map((jobId) => stage.job(jobId)))
     for (const chainId of idsOf(members)) {
       const again = await startsLater(stage, await retried(stage, chainId))
-      assert.equal(again.groupId, null)
+      // What it waited for was the order of the group. Nobody has named it.
+      const { groupId: group, dependsOn, onParentFailure } = await stage.job(again.claim.jobId)
+      assertSame([group, dependsOn, onParentFailure], [null, [], null])
       const automatic = newRetry()
       await stage.finish(again, { outcome: failed(), retry: automatic })
       assert.equal((await stage.job(automatic.jobId)).groupId, null)
@@ -252,7 +255,26 @@ export function testGroups({ test, testShared }: Kit): void {
     }
     assertSame(await groupOf(stage, groupId), ended)
     // What they did in the group still reads so.
-    for (const chainId of idsOf(members)) assert.equal((await stage.job(chainId)).groupId, groupId)
+    assertSame(await Promise.all(idsOf(members).map((jobId) => stage.job(jobId))), before)
+    assertSame(
+      before.map((job) => job.groupId),
+      [groupId, groupId],
+    )
+  })
+
+  test('a chain that has left its group still waits for a member before it that is tried again', async (stage) => {
+    const members = newJobs(2)
+    await createGroup(stage, members, { mode: 'sequential' })
+    const [first, second] = idsOf(members) as [string, string]
+    await settle(stage, (await stage.claim({ limit: 1 }))[0] as never, 'FAILED')
+    const before = await stage.job(second)
+    const again = await startsLater(stage, await retried(stage, first))
+    const waiting = await stage.job(await retried(stage, second))
+    assertSame([waiting.groupId, waiting.dependsOn, waiting.onParentFailure], [null, [], null])
+    assertSame(await stage.claim({ now: waiting.runAt }), [])
+    await settle(stage, again, 'FAILED')
+    assert.equal((await stage.job(waiting.jobId)).status, 'CANCELLED')
+    assertSame(await stage.job(second), before)
   })
 
   test('a child that comes back with its parent counts in its live group again', async (stage) => {

@@ -84,6 +84,11 @@ export function translateError(error: unknown, description: string): unknown {
   if (words !== undefined) {
     return new PawlError(words[0], `The database ${description} ${words[1]}.`, { cause: error })
   }
+  // All JSON in the database was written as such; what cannot be parsed any more has changed since.
+  if (error instanceof SyntaxError) {
+    const message = `The database ${description} is not as Pawl has made it (${error.message}). Restore a backup.`
+    return new PawlError('database_corrupt', message, { cause: error })
+  }
   if (isConflict(error)) {
     const message = `The database ${description} met conflicts with others again and again. Nothing was stored; try again.`
     return new PawlError('store_busy', message, { cause: error })

@@ -13,9 +13,16 @@ export const JOB_COLUMNS = `
   j.params, j.template_id, j.schedule_id, j.slot_at, j.group_id, j.parents, j.webhook_url, j.cancelled_for,
   q.seq as queued, q.awaits_predecessor, q.unmet_parents, r.status as run_status, r.started_at, r.finished_at`
 
+/**
+ * The row in the queue `q` that stands at the place of `of`. A drained queue counts as empty for PostgreSQL until it counts again,
+ * and in an empty table reading a whole index seems as cheap as looking up one entry, if its order could be of use in a join. The
+ * order of a priority that is one of several cannot.
+ */
+export const atPlaceOf = (of: string) =>
+  `q.priority = any(array[${of}.priority]) and q.position = ${of}.position and q.created_at = ${of}.created_at and q.seq = ${of}.seq`
+
 /** The row in the queue that belongs to the Job `j`: found by its place, which is the same in both. */
-export const IN_QUEUE =
-  'q.priority = j.priority and q.position = j.position and q.created_at = j.created_at and q.seq = j.seq'
+export const IN_QUEUE = atPlaceOf('j')
 
 export const FROM_JOBS = `
 from pawl.jobs j
@@ -79,7 +86,7 @@ export function statusOf(row: Pick<JobRow, 'cancelled_at' | 'queued' | 'run_stat
 export async function toJob(row: JobRow, connection: Connection, now: number): Promise<Job> {
   const status = statusOf(row)
   const parents = row.parents === 0 ? [] : await findParents(connection, row)
-  const named = parents.filter(({ of_group }) => !of_group)
+  const named = parents.filter(({ of_group, place }) => !of_group && place >= 0)
   const facts = {
     runAt: row.run_at,
     awaitsPredecessor: row.awaits_predecessor === true,

@@ -5,6 +5,10 @@ export interface DriverStatement {
   run(...values: unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
   get(...values: unknown[]): unknown
   all(...values: unknown[]): unknown[]
+  /** Rows as arrays from now on: of node:sqlite. */
+  setReturnArrays?(isArray: boolean): void
+  /** The same of better-sqlite3. */
+  raw?(isArray: boolean): unknown
 }
 
 /** What `DatabaseSync` of node:sqlite and `Database` of better-sqlite3 have in common. */

@@ -74,7 +74,7 @@ export function statusOf(row: JobRow): JobStatus {
 export function toJob(row: JobRow, connection: Connection, interned: Interned, now: number): Job {
   const status = statusOf(row)
   const parents = row.parents === 0 ? [] : findParents(connection, row)
-  const named = parents.filter(({ of_group }) => of_group === 0)
+  const named = parents.filter(({ of_group, place }) => of_group === 0 && place >= 0)
   const facts = {
     runAt: row.run_at,
     awaitsPredecessor: row.awaits_predecessor === 1,

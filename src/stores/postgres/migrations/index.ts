@@ -5,6 +5,7 @@ import type { Connection } from '../connection.ts'
 import { schema } from './0001-schema.ts'
 import { enqueueFunction } from './0002-enqueue-function.ts'
 import { readableViews } from './0003-readable-views.ts'
+import { waitingInLanes } from './0004-waiting-in-lanes.ts'
 
 export interface Migration {
   readonly version: number
@@ -13,7 +14,7 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [schema, enqueueFunction, readableViews]
+const MIGRATIONS: readonly Migration[] = [schema, enqueueFunction, readableViews, waitingInLanes]
 
 const LATEST = MIGRATIONS.length
 

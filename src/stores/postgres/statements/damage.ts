@@ -33,15 +33,18 @@ interface DamagedRow {
   shutdown_retries: number
 }
 
+// What is looked at comes first, and all else is looked up for it. Without statistics of its tables, as after many Jobs came in a
+// short time, PostgreSQL may believe that the other way round is cheaper, and take seconds. Subqueries with a limit leave it no
+// choice.
+
 // Out of the queue, so it was claimed; but there is no Run.
 const SELECT_RUN_MISSING = `
 select ${DAMAGED_COLUMNS}
-from (select seq from pawl.jobs order by seq desc limit ${ROWS_LOOKED_AT}) as latest
-join pawl.jobs j on j.seq = latest.seq
+from (select * from pawl.jobs order by seq desc limit ${ROWS_LOOKED_AT}) as j
 join pawl.policies p on p.policy_id = j.policy_id
 where j.cancelled_at is null
-  and not exists (select 1 from pawl.queue q where ${IN_QUEUE})
-  and not exists (select 1 from pawl.runs r where r.seq = j.seq)
+  and (select true from pawl.queue q where ${IN_QUEUE} limit 1) is null
+  and (select true from pawl.runs r where r.seq = j.seq limit 1) is null
 limit $1`
 
 // As many rows as bodies execute right now.
@@ -56,7 +59,7 @@ limit $1`
 const SELECT_OCCUPANCY_MISSING = `
 select ${CLAIMED_COLUMNS}
 from (select * from pawl.runs order by seq desc limit ${ROWS_LOOKED_AT}) as r
-join pawl.jobs j on j.seq = r.seq
+cross join lateral (select * from pawl.jobs where jobs.seq = r.seq limit 1) j
 join pawl.lanes l on l.lane_id = j.lane_id
 join pawl.policies p on p.policy_id = j.policy_id
 join pawl.nodes n on n.node_seq = r.node_seq
@@ -72,7 +75,7 @@ from (
   order by seq desc
   limit ${ROWS_LOOKED_AT}
 ) as retried
-join pawl.jobs j on j.seq = retried.seq
+cross join lateral (select * from pawl.jobs where jobs.seq = retried.seq limit 1) j
 join pawl.policies p on p.policy_id = j.policy_id
 where not exists (select 1 from pawl.jobs next where next.retry_of = j.job_id)
 limit $1`

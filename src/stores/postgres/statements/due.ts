@@ -33,10 +33,12 @@ promoted as (
 select count(*) as promoted from promoted`
 
 const SELECT_NEXT_DUE = `
-select min(run_at) as due
+select run_at as due
 from pawl.queue
-where ${DELAYED}`
+where ${DELAYED}
+order by run_at
+limit 1`
 
 export async function nextDueAt(connection: Connection): Promise<number | null> {
-  return (await connection.get<{ due: number | null }>(SELECT_NEXT_DUE))?.due ?? null
+  return (await connection.get<{ due: number }>(SELECT_NEXT_DUE))?.due ?? null
 }

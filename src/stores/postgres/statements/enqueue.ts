@@ -8,6 +8,7 @@ import { carryOut, NOBODY } from './cascades.ts'
 import { insertDependencies, type Parent, weighParents } from './dependencies.ts'
 import { type Family, findFamily } from './family.ts'
 import { findJobRow } from './history.ts'
+import { insertGroup } from './insert-group.ts'
 import { columnsOf, INSERT_NUMBERED, type JobToInsert } from './insert-jobs.ts'
 import { internLane, internPolicy } from './interned.ts'
 import { cancelQueued } from './leave-queue.ts'
@@ -34,6 +35,7 @@ export async function enqueueMembers(
   if (conflict !== null) return { kind: 'refused', conflict }
   const family = await findFamily(transaction, jobs, answers, group)
   if (family !== null && family.conflict !== null) return { kind: 'refused', conflict: family.conflict }
+  if (group !== null) await insertGroup(transaction.connection, group, jobs.length, now)
   const isNew = (index: number) => answers?.[index]?.kind !== 'existing'
   const fresh = jobs.flatMap((_, index) => (isNew(index) ? [index] : []))
   const seqs = await insertJobs(transaction, jobs, fresh, group, family, now)

@@ -8,26 +8,14 @@ import { carryOutCascades, conclude, NOBODY } from './cascades.ts'
 import { enqueueMembers } from './enqueue.ts'
 import { readGroups } from './members.ts'
 
-const INSERT_GROUP = `
-insert into pawl.groups (group_id, name, mode, on_failure, created_by, total, created_at)
-values ($1, $2, $3, $4, $5, $6, $7)`
-
-export async function createGroup(
+export function createGroup(
   transaction: Transaction,
   group: NewGroup,
   members: readonly NewJob[],
   now: number,
 ): Promise<EnqueueResult> {
-  const { connection } = transaction
-  const { groupId, name, mode, onFailure, createdBy } = group
-  // Before its members, because one of them may settle at once. A refused list leaves no group behind.
-  await connection.run(INSERT_GROUP, groupId, name, mode, onFailure, createdBy, members.length, now)
-  const result = await enqueueMembers(transaction, members, group, now)
-  if (result.kind === 'refused') await connection.run(DELETE_GROUP, groupId)
-  return result
+  return enqueueMembers(transaction, members, group, now)
 }
-
-const DELETE_GROUP = 'delete from pawl.groups where group_id = $1'
 
 const SELECT_IS_SETTLED = 'select finished_at is not null as is_settled from pawl.groups where group_id = $1'
 

@@ -1,7 +1,7 @@
 import { assert } from '../../../domain/errors.ts'
 import type { CancelMode } from '../../../domain/job.ts'
 import { countCancelled, countRun } from '../../shared/tallies.ts'
-import type { JobRow } from '../rows.ts'
+import { atPlaceOf, type JobRow } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { type EndedJob, endedRow, readSubscribers, settleChains, tellCancelled, tellRunEnd } from './ended.ts'
 import { releaseBusinessKey } from './keys.ts'
@@ -34,8 +34,7 @@ const LEAVE_QUEUE = `
 gone as (
   delete from pawl.queue q
   using given
-  where q.priority = given.priority and q.position = given.position and q.created_at = given.created_at
-    and q.seq = given.seq
+  where ${atPlaceOf('given')}
   returning q.seq, given.what
 )`
 

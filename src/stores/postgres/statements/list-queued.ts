@@ -40,7 +40,7 @@ cross join lateral (
   (
     select priority, position, created_at, seq
     from pawl.queue
-    where not ready and lane_id = l.lane_id and priority = $2::bigint and (position, created_at, seq) > ($3, $4, $5)
+    where ready::integer = 0 and lane_id = l.lane_id and priority = $2::bigint and (position, created_at, seq) > ($3, $4, $5)
     order by position, created_at, seq
     limit $6
   )
@@ -64,7 +64,7 @@ cross join lateral (
   (
     select priority, position, created_at, seq
     from pawl.queue
-    where not ready and lane_id = l.lane_id and priority < $2::bigint
+    where ready::integer = 0 and lane_id = l.lane_id and priority < $2::bigint
     order by priority desc, position, created_at, seq
     limit $3
   )

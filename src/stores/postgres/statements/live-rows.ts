@@ -1,5 +1,5 @@
 import type { Connection } from '../connection.ts'
-import { IN_QUEUE, type JobRow } from '../rows.ts'
+import { atPlaceOf, IN_QUEUE, type JobRow } from '../rows.ts'
 import { lockChains } from './locks.ts'
 
 /** What must be known of a Job to end it, cancel it, or tell it of a parent; without its params, which may be large. */
@@ -79,8 +79,7 @@ export async function lockLive<Row extends LiveRow>(
 const LOCK_ALL_QUEUED = `
 select q.seq
 from unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[]) as given (priority, position, created_at, seq)
-join pawl.queue q on q.priority = given.priority and q.position = given.position and q.created_at = given.created_at
-  and q.seq = given.seq
+join pawl.queue q on ${atPlaceOf('given')}
 order by q.seq
 for update of q`
 

@@ -1,7 +1,7 @@
 import { positionBetween, spreadPositions, WIDEN_NEIGHBOURS_MAX } from '../../../domain/order.ts'
 import type { JobStore, MoveResult } from '../../../store/jobs.ts'
 import type { Connection, SqlValue } from '../connection.ts'
-import { type JobRow, statusOf } from '../rows.ts'
+import { atPlaceOf, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { findJobRow } from './history.ts'
 import { isStale } from './job-version.ts'
@@ -27,8 +27,7 @@ with placed as (
   set priority = $1, position = given.to_position
   from unnest($2::bigint[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[])
     as given (seq, priority, position, created_at, to_position)
-  where q.priority = given.priority and q.position = given.position and q.created_at = given.created_at
-    and q.seq = given.seq
+  where ${atPlaceOf('given')}
   returning q.seq, q.priority, q.position
 )
 update pawl.jobs j

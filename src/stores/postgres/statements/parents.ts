@@ -5,6 +5,8 @@ export interface ParentRow {
   child_seq: number
   parent_id: string
   parent_seq: number
+  /** In which order it was named. Negative: nobody did, it stood before the child in a group that the child has left. */
+  place: number
   of_group: boolean
   on_failure: string
   met: number
@@ -19,7 +21,7 @@ export async function chainSeqOf(connection: Connection, chainId: string): Promi
 
 // At most a thousand, sorted here: the table is in the order of their ids.
 const SELECT_PARENTS = `
-select child_seq, parent_id, parent_seq, of_group, on_failure, met
+select child_seq, parent_id, parent_seq, place, of_group, on_failure, met
 from pawl.dependencies
 where child_seq = $1
 order by place`

@@ -2,7 +2,7 @@ import { chainOutcome } from '../../../domain/chain.ts'
 import { assert } from '../../../domain/errors.ts'
 import { NO_RETRIES_YET } from '../../../domain/retry.ts'
 import type { RetryOrder } from '../../../store/runs.ts'
-import { type JobRow, statusOf } from '../rows.ts'
+import { atPlaceOf, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { reopenParents } from './dependencies.ts'
 import { isChainOccupied } from './history.ts'
@@ -115,8 +115,7 @@ const UNBLOCK_RETRIES = `
 update pawl.queue q
 set awaits_predecessor = false, ready = (q.run_at <= $5::bigint and q.unmet_parents = 0)
 from unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[]) as given (priority, position, created_at, seq)
-where q.priority = given.priority and q.position = given.position and q.created_at = given.created_at
-  and q.seq = given.seq`
+where ${atPlaceOf('given')}`
 
 const SELECT_GOING_ON = `
 select distinct j.chain_id
@@ -141,8 +140,11 @@ export async function unblockRetries(
 }
 
 // The group does not stop or skip it any more, so what the failure of its predecessor means is now said by the edge itself.
-const LEAVE_ORDER =
-  "update pawl.dependencies set of_group = false, on_failure = 'cancel' where child_seq = $1 and of_group"
+// It may still have to wait for the member before it, but nobody has named that one: such an edge has no place.
+const LEAVE_ORDER = `
+update pawl.dependencies
+set of_group = false, place = -1, on_failure = case on_failure when 'wait' then 'cancel' else on_failure end
+where child_seq = $1 and of_group`
 
 const REJOIN_SCHEDULE =
   'insert into pawl.scheduled_chains (schedule_id, chain_seq) values ($1, $2) on conflict do nothing'

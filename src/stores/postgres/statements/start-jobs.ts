@@ -1,6 +1,6 @@
 import type { JobPolicy } from '../../../domain/job.ts'
 import type { ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
-import { countsOf } from '../rows.ts'
+import { atPlaceOf, countsOf } from '../rows.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { policyById } from './interned.ts'
 import type { Permit } from './permits.ts'
@@ -65,10 +65,8 @@ with chosen as materialized (
 locked as materialized (
   select q.ctid as at, chosen.run_id, chosen.has_permits, chosen.place
   from chosen
-  join pawl.queue q
-    on q.priority = chosen.priority and q.position = chosen.position and q.created_at = chosen.created_at
-    and q.seq = chosen.seq
-  where q.ready
+  join pawl.queue q on ${atPlaceOf('chosen')}
+  where q.ready::integer = 1
   for update of q skip locked
 ),
 taken as (

@@ -1,7 +1,7 @@
 import type { ChainOutcome } from '../../../domain/chain.ts'
 import { decideDependency, type OnParentFailure, parentFailedReason } from '../../../domain/dependency.ts'
 import { assert } from '../../../domain/errors.ts'
-import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
+import { atPlaceOf, FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import type { Actor, Page } from './cascades.ts'
 import { cancelAllQueued } from './leave-queue.ts'
@@ -138,8 +138,7 @@ set unmet_parents = q.unmet_parents - given.met,
   ready = (q.unmet_parents = given.met and not q.awaits_predecessor and q.run_at <= $6::bigint)
 from unnest($1::integer[], $2::bigint[], $3::bigint[], $4::bigint[], $5::integer[])
   as given (priority, position, created_at, seq, met)
-where q.priority = given.priority and q.position = given.position and q.created_at = given.created_at
-  and q.seq = given.seq`
+where ${atPlaceOf('given')}`
 
 /** A parent has settled as these children need it. The last one releases a child. */
 async function meetParent(

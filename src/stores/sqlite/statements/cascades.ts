@@ -1,6 +1,6 @@
 import { chainOutcome } from '../../../domain/chain.ts'
 import { decideDependency, type OnParentFailure, parentFailedReason } from '../../../domain/dependency.ts'
-import type { Connection, SqlRow } from '../connection.ts'
+import { type Connection, MANY, type SqlRow } from '../connection.ts'
 import { FROM_JOBS, JOB_COLUMNS, type JobRow, statusOf } from '../rows.ts'
 import type { Cascade, Transaction } from '../transaction.ts'
 import { findQueuedOfChain, meetParent } from './dependencies.ts'
@@ -47,7 +47,14 @@ function canActOn(cascade: Cascade, actor: Actor): boolean {
   return cascade.kind !== 'revived' || actor.newId !== null
 }
 
-// One row per chain to whose end somebody listens. [number, 1 if only those listen that named it]: there is at most one
+// 1 row: somebody listens to the end of this chain. The second value is 1 if only those listen that named it.
+const IS_AWAITED = `
+select 1 as found
+from pawl_dependencies
+where parent_seq = ? and met = 0 and (? = 0 or of_group = 0)
+limit 1`
+
+// The same of many: one row per chain to whose end somebody listens. [number, 1 if only those listen that named it]: there is at most one
 // member behind it, so at most one row is passed over.
 const SELECT_AWAITED = `
 select value ->> 0 as parent_seq
@@ -63,14 +70,24 @@ function noteDependents(transaction: Transaction): void {
   if (transaction.settled.length === 0) return
   const settled = transaction.settled
   transaction.settled = []
-  const seqs = JSON.stringify(settled.map(({ chainSeq, isOrderOver }) => [chainSeq, isOrderOver ? 1 : 0]))
-  const awaited = transaction.connection.all<{ parent_seq: number }>(SELECT_AWAITED, seqs)
-  if (awaited.length === 0) return
-  const isAwaited = new Set(awaited.map(({ parent_seq }) => parent_seq))
+  const awaited = findAwaited(
+    transaction.connection,
+    settled.map(({ chainSeq, isOrderOver }) => [chainSeq, isOrderOver ? 1 : 0]),
+  )
+  if (awaited.size === 0) return
   for (const { chainId, chainSeq } of settled) {
-    if (!isAwaited.has(chainSeq)) continue
+    if (!awaited.has(chainSeq)) continue
     transaction.cascades.push({ kind: 'settled', subject: chainId, mode: null, reason: null })
   }
+}
+
+function findAwaited(connection: Connection, chains: (readonly [seq: number, isOrderOver: 0 | 1])[]): Set<number> {
+  if (chains.length < MANY) {
+    const awaited = chains.filter((chain) => connection.get(IS_AWAITED, ...chain) !== undefined)
+    return new Set(awaited.map(([seq]) => seq))
+  }
+  const rows = connection.all<{ parent_seq: number }>(SELECT_AWAITED, JSON.stringify(chains))
+  return new Set(rows.map(({ parent_seq }) => parent_seq))
 }
 
 const HAS_STORED = 'select 1 as found from pawl_cascades where subject = ? limit 1'

@@ -1,8 +1,7 @@
-import { comparePlaces } from '../../../domain/order.ts'
+import { comparePlaces, type Place } from '../../../domain/order.ts'
 import type { Claimed, ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
 import { type LaneSource, type Picked, pickInOrder } from '../../shared/pick-in-order.ts'
-import type { Connection, SqlRow } from '../connection.ts'
-import { countsOf } from '../rows.ts'
+import { type Connection, MANY } from '../connection.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
 import { markGroupsStarted } from './members.ts'
@@ -13,6 +12,13 @@ import { findWaitingLanes } from './waiting-line.ts'
 
 /** Due Jobs that become ready in one claim. The rest follows with the next ones. */
 const PROMOTE_MAX = 1_000
+
+// Mostly none is, and to see that costs less than to change nothing.
+const HAS_DUE = `
+select 1 as found
+from pawl_queue
+where ready = 0 and awaits_predecessor = 0 and unmet_parents = 0 and run_at <= ?
+limit 1`
 
 // Rows changed: delayed Jobs that became ready.
 const PROMOTE_DUE = `
@@ -34,6 +40,8 @@ where ready = 1 and lane_id > ?
 order by lane_id
 limit 1`
 
+// Jobs of one place and one instant come by their numbers, which are given in the order of their ids: that is how the index has
+// them, and to sort by the ids themselves would cost more than all the rest.
 const SELECT_HEADS = `
 select q.seq, j.job_id, j.chain_id, j.policy_id, j.attempt, q.priority, q.position, q.created_at, j.run_at,
   j.business_key, j.error_retries, j.crash_retries, j.shutdown_retries, j.group_id, j.schedule_id, j.webhook_url,
@@ -41,54 +49,52 @@ select q.seq, j.job_id, j.chain_id, j.policy_id, j.attempt, q.priority, q.positi
 from pawl_queue q
 join pawl_jobs j on j.seq = q.seq
 where q.ready = 1 and q.lane_id = ?
-order by q.priority desc, q.position, q.created_at, j.job_id
+order by q.priority desc, q.position, q.created_at, q.seq
 limit ? offset ?`
 
-interface HeadRow extends SqlRow {
-  seq: number
-  job_id: string
-  chain_id: string | null
-  policy_id: number
-  attempt: number
-  priority: number
-  position: number
-  created_at: number
-  run_at: number
-  business_key: string | null
-  error_retries: number
-  crash_retries: number
-  shutdown_retries: number
-  group_id: string | null
-  schedule_id: string | null
-  webhook_url: string | null
-  parents: number
-  params: string
-}
+type HeadRow = readonly [
+  seq: number,
+  jobId: string,
+  chainId: string | null,
+  policyId: number,
+  attempt: number,
+  priority: number,
+  position: number,
+  createdAt: number,
+  runAt: number,
+  businessKey: string | null,
+  errorRetries: number,
+  crashRetries: number,
+  shutdownRetries: number,
+  groupId: string | null,
+  scheduleId: string | null,
+  webhookUrl: string | null,
+  parents: number,
+  params: string,
+]
 
-// Many at a time: a statement costs more to call than a row costs to write.
+const INSERT_RUN = 'insert into pawl_runs (seq, run_id, node_seq, started_at) values (?, ?, ?, ?)'
+
 const INSERT_RUNS = `
 insert into pawl_runs (seq, run_id, node_seq, started_at)
 select value ->> 0, value ->> 1, ?, ?
 from json_each(?)`
 
-const INSERT_OCCUPANCIES = `
-insert into pawl_occupancies (seq, node_seq, lane_id, priority, position)
-select value ->> 0, ?, value ->> 2, value ->> 3, value ->> 4
-from json_each(?)`
+const INSERT_OCCUPANCY =
+  'insert into pawl_occupancies (seq, node_seq, lane_id, priority, position) values (?, ?, ?, ?, ?)'
 
-// As many rows as were picked: inside the write lock nobody else can have taken one.
-const LEAVE_QUEUE = `
-delete from pawl_queue
-where (priority, position, created_at, seq) in (select value ->> 3, value ->> 4, value ->> 5, value ->> 0 from json_each(?))`
+// 1 row: inside the write lock nobody else can have taken it.
+const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
 
 const NOTHING: Claimed = { tickets: [], jobs: [] }
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): Claimed {
-  transaction.connection.run(PROMOTE_DUE, request.now)
+  const { connection } = transaction
+  if (connection.get(HAS_DUE, request.now) !== undefined) connection.run(PROMOTE_DUE, request.now)
   const waiting = findWaitingLanes(transaction)
   const lanes = readyLanes(transaction, request)
   if (waiting.length === 0 && lanes.length === 0) return NOTHING
-  const nodeSeq = findLiveNodeSeq(transaction.connection, request.nodeId)
+  const nodeSeq = findLiveNodeSeq(connection, request.nodeId)
   if (nodeSeq === null) return NOTHING
   const permits = countPermits(transaction, [...lanes, ...waiting.map(({ lane }) => lane)])
   const tickets = waiting.length === 0 ? [] : serveTickets(transaction, request, nodeSeq, waiting, permits)
@@ -109,19 +115,18 @@ function startJobs(
   picked: readonly Picked<Lane, HeadRow>[],
   claimed: readonly ClaimedJob[],
 ): void {
-  const rows = picked.map(({ lane, row }, index) => [
-    row.seq,
-    claimed[index]?.claim.runId,
-    lane.laneId,
-    row.priority,
-    row.position,
-    row.created_at,
-  ])
-  const text = JSON.stringify(rows)
   const { connection } = transaction
-  connection.run(INSERT_RUNS, nodeSeq, now, text)
-  connection.run(INSERT_OCCUPANCIES, nodeSeq, text)
-  connection.run(LEAVE_QUEUE, text)
+  if (claimed.length >= MANY) {
+    const rows = claimed.map(({ claim }) => [claim.ref, claim.runId])
+    connection.run(INSERT_RUNS, nodeSeq, now, JSON.stringify(rows))
+  } else {
+    for (const { claim } of claimed) connection.run(INSERT_RUN, claim.ref, claim.runId, nodeSeq, now)
+  }
+  for (const { lane, row } of picked) {
+    const [seq, , , , , priority, position, createdAt] = row
+    connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)
+    connection.run(LEAVE_QUEUE, priority, position, createdAt, seq)
+  }
   markGroupsStarted(transaction, claimed, now)
 }
 
@@ -157,7 +162,7 @@ class QueuedLane implements LaneSource<Lane, HeadRow> {
 
   #readPage(): void {
     const { connection } = this.#transaction
-    this.#page = connection.all<HeadRow>(SELECT_HEADS, this.lane.laneId, this.#pageSize, this.#taken)
+    this.#page = connection.tuples<HeadRow>(SELECT_HEADS, this.lane.laneId, this.#pageSize, this.#taken)
     this.#isLastPage = this.#page.length < this.#pageSize
     this.#next = 0
   }
@@ -176,41 +181,37 @@ function readyLanes(transaction: Transaction, request: ClaimRequest): Lane[] {
 }
 
 function compareRows(a: HeadRow, b: HeadRow): number {
-  return comparePlaces(
-    { priority: a.priority, position: a.position, createdAt: a.created_at, jobId: a.job_id },
-    { priority: b.priority, position: b.position, createdAt: b.created_at, jobId: b.job_id },
-  )
+  return comparePlaces(placeOf(a), placeOf(b))
+}
+
+function placeOf([, jobId, , , , priority, position, createdAt]: HeadRow): Place {
+  return { priority, position, createdAt, jobId }
 }
 
 function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lane, row: HeadRow): ClaimedJob {
+  const [seq, jobId, chain, policyId, attempt, priority, , , runAt, businessKey, ...rest] = row
+  const [errorRetries, crashRetries, shutdownRetries, groupId, scheduleId, webhookUrl, parents, params] = rest
   const runId = request.newRunId()
-  const chainId = row.chain_id ?? row.job_id
-  transaction.note(row.seq, {
-    kind: 'job.started',
-    jobId: row.job_id,
-    runId,
-    chainId,
-    type: lane.type,
-    status: 'RUNNING',
-    attempt: row.attempt,
-    at: request.now,
-  })
+  const chainId = chain ?? jobId
+  const { type } = lane
+  const { now, nodeId } = request
+  transaction.note(seq, { kind: 'job.started', jobId, runId, chainId, type, status: 'RUNNING', attempt, at: now })
   return {
-    claim: { runId, jobId: row.job_id, nodeId: request.nodeId, ref: row.seq },
+    claim: { runId, jobId, nodeId, ref: seq },
     chainId,
-    type: lane.type,
-    attempt: row.attempt,
-    priority: row.priority,
-    businessKey: row.business_key,
-    params: row.params,
-    policy: policyById(transaction.connection, transaction.interned, row.policy_id),
-    counts: countsOf(row),
-    runAt: row.run_at,
-    startedAt: request.now,
-    groupId: row.group_id,
-    scheduleId: row.schedule_id,
-    webhookUrl: row.webhook_url,
-    hasParents: row.parents > 0,
+    type,
+    attempt,
+    priority,
+    businessKey,
+    params,
+    policy: policyById(transaction.connection, transaction.interned, policyId),
+    counts: { errorRetries, crashRetries, shutdownRetries },
+    runAt,
+    startedAt: now,
+    groupId,
+    scheduleId,
+    webhookUrl,
+    hasParents: parents > 0,
   }
 }
 

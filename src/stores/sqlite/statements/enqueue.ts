@@ -8,6 +8,7 @@ import { carryOut, NOBODY } from './cascades.ts'
 import { insertDependencies, type Parent, weighParents } from './dependencies.ts'
 import { Family } from './family.ts'
 import { findJobRow } from './history.ts'
+import { insertGroup } from './insert-group.ts'
 import { internLane, internPolicy } from './interned.ts'
 import { findBusinessKey, holdBusinessKey } from './keys.ts'
 import { cancelQueued } from './leave-queue.ts'
@@ -35,6 +36,7 @@ export function enqueueMembers(
   if (conflict !== null) return { kind: 'refused', conflict }
   const family = Family.of(transaction, jobs, answers, group)
   if (family !== null && family.conflict !== null) return { kind: 'refused', conflict: family.conflict }
+  if (group !== null) insertGroup(transaction.connection, group, jobs.length, now)
   const items = jobs.map((job, index) => {
     const answer = answers?.[index]
     return answer?.kind === 'existing' ? answer : insertJob(transaction, job, index, group, family, now)

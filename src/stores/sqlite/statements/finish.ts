@@ -1,9 +1,9 @@
 import { jobStatusAfter } from '../../../domain/job.ts'
-import type { FailureReason, RunStatus } from '../../../domain/run.ts'
+import type { FailureReason, Outcome, RunStatus } from '../../../domain/run.ts'
 import type { Claim, FinishedRun, FinishResult, FollowUpResult } from '../../../store/runs.ts'
 import { answerEnded, columnsOfOutcome, type EndedRunRow } from '../../shared/ended-runs.ts'
 import { countCancelled, countRun } from '../../shared/tallies.ts'
-import type { SqlRow } from '../connection.ts'
+import { MANY, type SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
 import { endedClaim, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
@@ -21,6 +21,15 @@ update pawl_runs
 set status = ?, reason = ?, finished_at = ?, finished_by = ?, will_retry = ?, exit_code = ?, result = ?, error = ?, stack = ?
 where seq = ? and run_id = ? and status is null`
 
+// As many rows as Runs were given: finished. Fewer: some of them have ended before. Two lists instead of one of pairs, because that
+// is twice as fast; the number of a Job belongs to one Run only, so they cannot be confused.
+const COMPLETE_RUNS = `
+update pawl_runs
+set status = 'COMPLETED', will_retry = 0, finished_at = ?, exit_code = ?, result = ?
+where seq in (select value from json_each(?)) and run_id in (select value from json_each(?)) and status is null`
+
+const SHORT_RESULT_LENGTH = 100
+
 // Only for a Job whose body was aborted: every other end follows from its Run.
 const MARK_CANCELLED = 'update pawl_jobs set cancelled_at = ? where seq = ?'
 
@@ -34,8 +43,11 @@ export function finishRuns(
   newId: () => string,
 ): FinishResult[] {
   const bodiesEnded: (string | number)[] = []
-  const finished = runs.map((run) => finishRun(transaction, run, bodiesEnded))
-  if (bodiesEnded.length > 0) transaction.connection.run(DELETE_OCCUPANCIES, JSON.stringify(bodiesEnded))
+  const completed = completeMany(transaction, runs)
+  const finished = runs.map((run) => finishRun(transaction, run, completed, bodiesEnded))
+  const [only] = bodiesEnded
+  if (bodiesEnded.length === 1) transaction.connection.run(DELETE_OCCUPANCY, Number(only))
+  else if (bodiesEnded.length > 1) transaction.connection.run(DELETE_OCCUPANCIES, JSON.stringify(bodiesEnded))
   const [first] = runs
   if (first !== undefined && transaction.settled.length > 0) {
     const nodeSeq = transaction.cascades.length === 0 ? null : findLiveNodeSeq(transaction.connection, first.by)
@@ -52,13 +64,14 @@ export function finishRuns(
 function finishRun(
   transaction: Transaction,
   run: FinishedRun,
+  completed: ReadonlySet<string | number>,
   bodiesEnded: (string | number)[],
 ): { readonly retryJobId: string | null } | { readonly answer: FinishResult } {
   const { job, outcome, finishedAt } = run
   const { claim } = job
   const seq = Number(claim.ref)
   const retry = run.retry !== null && isCancelRequested(transaction, seq, job.groupId) ? null : run.retry
-  if (!endRun(transaction, seq, run, retry !== null)) {
+  if (!completed.has(claim.ref) && !endRun(transaction, seq, run, retry !== null)) {
     const ended = transaction.connection.get<EndedRunRow>(SELECT_ENDED, claim.runId)
     return { answer: answerEnded(ended, run) }
   }
@@ -103,6 +116,58 @@ function finishRun(
   }
   return { retryJobId: retry?.jobId ?? null }
 }
+
+/** Ends Runs that completed alike, as most do, if they are many. Returns which it has ended. */
+function completeMany(transaction: Transaction, runs: readonly FinishedRun[]): ReadonlySet<string | number> {
+  if (runs.length < MANY) return NONE
+  const completed = new Set<string | number>()
+  for (const { outcome, finishedAt, claims } of groupAlike(runs)) {
+    if (claims.length < MANY || !completeAll(transaction, outcome, finishedAt, claims)) continue
+    for (const { ref } of claims) completed.add(ref)
+  }
+  return completed
+}
+
+type Completed = Outcome & { readonly status: 'COMPLETED' }
+
+interface Alike {
+  readonly outcome: Completed
+  readonly finishedAt: number
+  readonly claims: Claim[]
+}
+
+/** At the same instant with the same result, which is a short one where many have it: nothing, or a word. */
+function groupAlike(runs: readonly FinishedRun[]): Iterable<Alike> {
+  const groups = new Map<string, Alike>()
+  for (const { job, by, outcome, finishedAt } of runs) {
+    if (outcome.status !== 'COMPLETED' || by !== job.claim.nodeId) continue
+    const { result, exitCode } = outcome
+    if (result !== null && result.length > SHORT_RESULT_LENGTH) continue
+    const key = `${finishedAt} ${exitCode} ${result}`
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { outcome, finishedAt, claims: [job.claim] })
+    else group.claims.push(job.claim)
+  }
+  return groups.values()
+}
+
+/** False: some of them had ended before. Nothing was written then; one by one it is found out which. */
+function completeAll(
+  { connection }: Transaction,
+  { exitCode, result }: Completed,
+  finishedAt: number,
+  claims: readonly Claim[],
+): boolean {
+  const refs = JSON.stringify(claims.map(({ ref }) => ref))
+  const runIds = JSON.stringify(claims.map(({ runId }) => runId))
+  connection.control('savepoint completing')
+  const isWhole = connection.run(COMPLETE_RUNS, finishedAt, exitCode, result, refs, runIds) === claims.length
+  if (!isWhole) connection.control('rollback to completing')
+  connection.control('release completing')
+  return isWhole
+}
+
+const NONE: ReadonlySet<string | number> = new Set()
 
 function endRun(transaction: Transaction, seq: number, run: FinishedRun, willRetry: boolean): boolean {
   const { outcome, by } = run

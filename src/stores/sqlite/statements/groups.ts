@@ -7,26 +7,14 @@ import type { Transaction } from '../transaction.ts'
 import { carryOut, NOBODY } from './cascades.ts'
 import { enqueueMembers } from './enqueue.ts'
 
-const INSERT_GROUP = `
-insert into pawl_groups (group_id, name, mode, on_failure, created_by, total, created_at)
-values (?, ?, ?, ?, ?, ?, ?)`
-
 export function createGroup(
   transaction: Transaction,
   group: NewGroup,
   members: readonly NewJob[],
   now: number,
 ): EnqueueResult {
-  const { connection } = transaction
-  const { groupId, name, mode, onFailure, createdBy } = group
-  // Before its members, because one of them may settle at once. A refused list leaves no group behind.
-  connection.run(INSERT_GROUP, groupId, name, mode, onFailure, createdBy, members.length, now)
-  const result = enqueueMembers(transaction, members, group, now)
-  if (result.kind === 'refused') connection.run(DELETE_GROUP, groupId)
-  return result
+  return enqueueMembers(transaction, members, group, now)
 }
-
-const DELETE_GROUP = 'delete from pawl_groups where group_id = ?'
 
 // 1 row: ordered. 0 rows: it has settled, or there is none. The first time and reason stand.
 const WISH_CANCEL = `

@@ -109,8 +109,11 @@ export function unblockRetry(transaction: Transaction, chainId: string, now: num
 }
 
 // The group does not stop or skip it any more, so what the failure of its predecessor means is now said by the edge itself.
-const LEAVE_ORDER =
-  "update pawl_dependencies set of_group = 0, on_failure = 'cancel' where child_seq = ? and of_group = 1"
+// It may still have to wait for the member before it, but nobody has named that one: such an edge has no place.
+const LEAVE_ORDER = `
+update pawl_dependencies
+set of_group = 0, place = -1, on_failure = case on_failure when 'wait' then 'cancel' else on_failure end
+where child_seq = ? and of_group = 1`
 
 const REJOIN_SCHEDULE =
   'insert into pawl_scheduled_chains (schedule_id, chain_seq) values (?, ?) on conflict do nothing'
