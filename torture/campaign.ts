@@ -18,8 +18,10 @@ export interface Campaign {
 export type StoreKind = 'sqlite' | 'postgres'
 
 export interface Amount {
-  /** The option that sets it, and what is counted, in the plural: `seeds`. */
+  /** The option that sets it: `seeds`. */
   readonly name: string
+  /** What is counted, in the plural, where the option does not say it. */
+  readonly of?: string
   readonly usual: number
   /** For `--short`, which is what `npm test` runs. */
   readonly short: number

@@ -38,14 +38,14 @@ export class ProgressBar implements Progress {
   }
 
   #show(): void {
-    const { name } = this.#amount
+    const { name, of = name } = this.#amount
     const part = this.#total === 0 ? 1 : Math.min(1, this.#done / this.#total)
     const filled = Math.round(part * WIDTH)
     const seconds = (performance.now() - this.#startedAt) / 1_000
     const rate = this.#done / seconds
     const left = rate === 0 ? '' : `, ${inWords((this.#total - this.#done) / rate)} left`
     const count = (value: number) => value.toLocaleString('en', { maximumFractionDigits: 1 })
-    const line = `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${count(this.#done)} of ${count(this.#total)} ${name}${left}`
+    const line = `${'█'.repeat(filled)}${'░'.repeat(WIDTH - filled)} ${count(this.#done)} of ${count(this.#total)} ${of}${left}`
     this.#output.write(this.#output.isTTY ? `\r\x1b[K${line}` : `${line}\n`)
   }
 

@@ -30,7 +30,10 @@ export async function runCampaign(command: RunCommand): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
   const progress = new ProgressBar(campaign.amount, amount)
   const again = replayLine(campaign, command)
-  if (!asJson) progress.tell(`${campaign.name}: ${amount} ${campaign.amount.name}, seed ${seed}. Again with: ${again}`)
+  if (!asJson)
+    progress.tell(
+      `${campaign.name}: ${amount} ${campaign.amount.of ?? campaign.amount.name}, seed ${seed}. Again with: ${again}`,
+    )
   const startedAt = performance.now()
   const outcome = await campaign.run({
     seed,
@@ -48,13 +51,14 @@ export async function runCampaign(command: RunCommand): Promise<number> {
     campaign: campaign.name,
     seed,
     store: (campaign.stores ?? []).length > 1 ? store : null,
-    amount: campaign.amount.name,
+    amount: campaign.amount.of ?? campaign.amount.name,
     outcome,
     seconds: (performance.now() - startedAt) / 1_000,
     isCutShort: ending.signal.aborted,
   }
   console.log(asJson ? JSON.stringify(summary) : inLines(summary).join('\n'))
-  if (writesDocs) writeDocs(summary)
+  // What was ended early says less than what stands there.
+  if (writesDocs && !summary.isCutShort) writeDocs(summary)
   return outcome.violations.length === 0 ? 0 : 1
 }
 

@@ -39,15 +39,16 @@ async function run({ seed, amount, only, progress, signal, writesDocs }: Conditi
 }
 
 async function hunt(bug: Bug, seed: number, signal: AbortSignal): Promise<Catch> {
-  const planted = await PlantedPackage.plant(bug)
+  const planted = await PlantedPackage.plant(bug).catch((error: unknown) => String(error))
+  if (typeof planted === 'string') return { bug, trials: null, unit: '', told: planted }
   try {
     const { code, output } = await planted.torture(argumentsOf(bug, seed), signal)
     const summary = readSummary(output)
     if (summary === null) return { bug, trials: null, unit: '', told: `it ended with ${code}: ${output.slice(-2_000)}` }
-    const { outcome, amount } = summary
+    const { outcome, amount: unit } = summary
     const [first] = outcome.violations
-    if (first === undefined) return { bug, trials: null, unit: amount, told: `in ${outcome.done} ${amount}` }
-    return { bug, trials: outcome.done, unit: amount, told: `${amount}: ${first.messages[0] ?? ''}` }
+    if (first === undefined) return { bug, trials: null, unit, told: `in ${outcome.done} ${unit}` }
+    return { bug, trials: outcome.done, unit, told: `${unit}: ${first.messages[0] ?? ''}` }
   } finally {
     planted.remove()
   }

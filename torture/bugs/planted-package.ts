@@ -7,6 +7,9 @@ import type { Bug, Edit } from './bug.ts'
 
 const COPIED = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'dist', 'torture', 'src']
 
+/** What a bug leaves unused may stay. */
+const COMPILER_OPTIONS = ['-p', 'tsconfig.build.json', '--noUnusedLocals', 'false', '--noUnusedParameters', 'false']
+
 /** Pawl with a planted bug, and the campaigns beside it, in a folder of their own. */
 export class PlantedPackage {
   readonly folder: string
@@ -46,7 +49,7 @@ export class PlantedPackage {
 
   async #build(): Promise<void> {
     const compiler = join(packageRoot, 'node_modules', '.bin', 'tsc')
-    const { code, output } = await run(compiler, ['-p', 'tsconfig.build.json'], this.folder)
+    const { code, output } = await run(compiler, COMPILER_OPTIONS, this.folder)
     if (code !== 0) throw new Error(`The planted bug does not compile:\n${output}`)
   }
 }

@@ -12,19 +12,33 @@ export const SERVER_BUGS: readonly Bug[] = [
         replace: '    this.#stop = (this.#wasLost ? this.#startThread() : null) ?? this.#startHere()',
       },
     ],
-    caughtBy: { campaign: 'pg', amount: 3 },
+    caughtBy: { campaign: 'pg', amount: 8 },
   },
   {
-    name: 'claim-without-lock',
-    mistake: 'A claim on PostgreSQL reads the queue without locking what it takes.',
+    name: 'permit-without-lock',
+    mistake:
+      'Claims on PostgreSQL choose permits without locking them, so that two of the same moment take the same one.',
     edits: [
       {
-        file: 'stores/postgres/statements/claim-open.ts',
-        find: '    limit share.jobs\n    for update skip locked\n',
-        replace: '    limit share.jobs\n',
+        file: 'stores/postgres/statements/permits.ts',
+        find: '  limit wanted.permits\n  for update skip locked\n',
+        replace: '  limit wanted.permits\n',
       },
     ],
-    caughtBy: { campaign: 'kill', amount: 100, store: 'postgres' },
+    caughtBy: { campaign: 'kill', amount: 200, store: 'postgres' },
+  },
+  {
+    name: 'chain-without-lock',
+    mistake:
+      'On PostgreSQL a chain is not locked while it ends, so that a child which is accepted meanwhile waits for ever.',
+    edits: [
+      {
+        file: 'stores/postgres/statements/locks.ts',
+        find: 'order by seq\nfor no key update`',
+        replace: 'order by seq`',
+      },
+    ],
+    caughtBy: { campaign: 'pg', amount: 8 },
   },
   {
     name: 'unique-index-dropped',
@@ -39,16 +53,15 @@ export const SERVER_BUGS: readonly Bug[] = [
     caughtBy: { campaign: 'kill', amount: 200, store: 'postgres' },
   },
   {
-    name: 'lost-commit-repeated',
-    mistake: 'A transaction of whose commit the answer got lost is done once more.',
+    name: 'fence-removed-on-the-short-way',
+    mistake: 'On PostgreSQL, where many Runs end in one statement, nobody looks whether somebody else has ended them.',
     edits: [
       {
-        file: 'stores/postgres/postgres-base.ts',
-        find: 'if (tries === TRIES_MAX || !(isConflict(error) || isDuplicate(error))) throw this.#translated(error)',
-        replace:
-          'if (tries === TRIES_MAX || !(isConflict(error) || isDuplicate(error) || tries === 1)) throw this.#translated(error)',
+        file: 'stores/postgres/statements/plain-finish.ts',
+        find: 'where r.seq = l.seq and r.run_id = l.run_id and r.status is null',
+        replace: 'where r.seq = l.seq and r.run_id = l.run_id',
       },
     ],
-    caughtBy: { campaign: 'pg', amount: 5 },
+    caughtBy: { campaign: 'pg', amount: 8 },
   },
 ]

@@ -110,8 +110,8 @@ export const SQLITE_BUGS: readonly Bug[] = [
     edits: [
       {
         file: 'stores/sqlite/statements/claim.ts',
-        find: 'order by q.priority desc, q.position, q.created_at, j.job_id\nlimit ? offset ?`',
-        replace: 'order by q.priority desc, q.created_at, j.job_id\nlimit ? offset ?`',
+        find: 'order by q.priority desc, q.position, q.created_at, q.seq\nlimit ? offset ?`',
+        replace: 'order by q.priority desc, q.created_at, q.seq\nlimit ? offset ?`',
       },
     ],
     caughtBy: SIM,
@@ -284,15 +284,13 @@ union all`,
   },
   {
     name: 'claim-in-two-transactions',
-    mistake: 'A claimed Job leaves the queue in one transaction, and its Run is written in the next.',
+    mistake: 'A claimed Job leaves the queue in one transaction, and who executes it is written in the next.',
     edits: [
       WRITES_LATER,
       {
         file: 'stores/sqlite/statements/claim.ts',
-        find: '  connection.run(INSERT_RUNS, nodeSeq, now, text)\n  connection.run(INSERT_OCCUPANCIES, nodeSeq, text)',
-        replace: later(
-          'second.connection.run(INSERT_RUNS, nodeSeq, now, text); second.connection.run(INSERT_OCCUPANCIES, nodeSeq, text)',
-        ),
+        find: '    connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)\n',
+        replace: `${later('second.connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)')}\n`,
       },
     ],
     caughtBy: KILL,

@@ -17,7 +17,7 @@ const VIOLATIONS_MAX = 20
 export const disk: Campaign = {
   name: 'disk',
   about: 'disks that are full, fail or are read-only, damaged files, and two servers on one file (SQLite)',
-  amount: { name: 'count', usual: 500, short: 25 },
+  amount: { name: 'count', of: 'trials', usual: 500, short: 25 },
   obstacle: shimObstacle,
   run,
 }

@@ -15,7 +15,7 @@ const ROUNDS_AT_ONCE = 2
 export const kill: Campaign = {
   name: 'kill',
   about: 'kill -9 of nodes and clients, at random times and at named points, several processes on one store',
-  amount: { name: 'count', usual: 1_000, short: 50 },
+  amount: { name: 'count', of: 'kills', usual: 1_000, short: 50 },
   stores: ['sqlite', 'postgres'],
   run: runKill,
 }

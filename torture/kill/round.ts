@@ -39,7 +39,7 @@ export class KillRound {
   }
 
   async run(): Promise<{ readonly messages: readonly string[]; readonly counts: Counts }> {
-    const { places, kills, signal } = this.#options
+    const { places, kills, seed, signal } = this.#options
     const chance = this.#chance
     const nodes = chance.between(2, 4)
     const clients = Array.from({ length: chance.between(1, 2) }, (_, index) => `client-${index + 1}`)
@@ -47,7 +47,7 @@ export class KillRound {
     const lists: Record<string, Act[]> = {}
     for (const [index, by] of clients.entries()) lists[by] = makeActs(waves, chance.fork(), SMALL, index * 1_000_000)
     const place = places.take()
-    const options = { place, chance: chance.fork(), lists, concurrency: CONCURRENCY, networkFails: false, signal }
+    const options = { place, chance: chance.fork(), seed, lists, concurrency: CONCURRENCY, networkFails: false, signal }
     const scene = await Scene.open(options)
     let isSound = true
     try {

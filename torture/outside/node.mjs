@@ -70,6 +70,10 @@ async function perform({ params, attempt, signal, enqueue, skip }) {
     case 'stops':
       if (attempt === 1) onFaultPoint(stopAfterBody)
       return n
+    // Nothing else happens in its process meanwhile.
+    case 'computes':
+      for (const end = performance.now() + params.forMs; performance.now() < end; );
+      return n
     // Until it may go; it hears no abort.
     case 'waits':
       while (!mayGo(n)) await after(5)

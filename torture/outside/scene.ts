@@ -12,7 +12,7 @@ import { Receiver } from './receiver.ts'
 import { Recorder, readRecord, type ScheduleLife, sharedNow } from './record.ts'
 import { Script, until } from './script.ts'
 import { seeEnded } from './sightings.ts'
-import { type Act, LIMITS, RESOURCES, RETRY, TIMED_ORDER, TYPES } from './workload.ts'
+import { type Act, LIMITS, RESOURCES, RETRY, type Request, TIMED_ORDER, TYPES } from './workload.ts'
 
 export interface DieAt {
   readonly point: FaultPoint
@@ -23,6 +23,8 @@ export interface DieAt {
 export interface SceneOptions {
   readonly place: Place
   readonly chance: Chance
+  /** That of the round. It decides whether somebody is told of anything: where nobody is, stores may end Runs in a shorter way. */
+  readonly seed: number
   /** What each client is to do. */
   readonly lists: Readonly<Record<string, readonly Act[]>>
   readonly concurrency: number
@@ -33,6 +35,7 @@ export interface SceneOptions {
 }
 
 const TOLD_TYPES = ['told']
+const hasWebhook = (seed: number) => seed % 4 < 2
 const SET_UP_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 700
 /** A retry after a crash that is further away than this is made due, so that a round ends in time. */
@@ -122,7 +125,7 @@ export class Scene {
     await this.recorder.write({ is: 'killed', node: script.name, at })
   }
 
-  /** Makes the schedules and the webhook, as soon as a node has made its types known; and begins to look now and then. */
+  /** Makes the schedules and the webhook, if it has one, as soon as a node has made its types known; then looks now and then. */
   async setUp(): Promise<void> {
     const { schedules, webhooks } = this.#scheduler
     const make = async (everyMs: number, anchorAt: number | null, timing: { everyMs: number } | { cron: string }) => {
@@ -143,7 +146,7 @@ export class Scene {
     this.#options.signal.throwIfAborted()
     await make(1_000, null, { everyMs: 1_000 })
     await make(1_000, 0, { cron: '* * * * * *' })
-    await webhooks.create({ url: this.#receiver.url, jobTypes: TOLD_TYPES })
+    if (hasWebhook(this.#options.seed)) await webhooks.create({ url: this.#receiver.url, jobTypes: TOLD_TYPES })
     this.#looking = this.#look()
   }
 
@@ -231,13 +234,24 @@ limit 100`,
     }
   }
 
+  /** Somebody who drives the round asks for a Job. */
+  async ask(request: Request): Promise<void> {
+    const act = this.#own.push({ kind: 'one', requests: [request] }) - 1
+    const askedAt = sharedNow()
+    await this.recorder.write({ is: 'asked', at: askedAt, by: DIRECTOR, act })
+    const { type, order, options } = request
+    const { jobId } = await this.#scheduler.enqueue(type, order, options)
+    await this.recorder.write({ is: 'ack', n: order.n, jobId, askedAt, answeredAt: sharedNow() })
+  }
+
   /** Ends the looks, and compares everything that was seen with what the database says. */
   async examine(): Promise<Examined> {
     this.#isOver = true
     await this.#looking
-    const { lists, concurrency } = this.#options
+    const { lists, concurrency, seed } = this.#options
     const acts = { ...lists, [DIRECTOR]: this.#own }
-    return await examine(this.place, this.folder, { acts, limits: LIMITS, concurrency, toldTypes: TOLD_TYPES })
+    const toldTypes = hasWebhook(seed) ? TOLD_TYPES : []
+    return await examine(this.place, this.folder, { acts, limits: LIMITS, concurrency, toldTypes })
   }
 
   /** What any of them told with this key. */

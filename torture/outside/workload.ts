@@ -11,6 +11,8 @@ export type Order = { readonly n: number; readonly ms?: number; readonly direct?
   | { readonly does: 'stops' }
   /** Until the test lets it go: deaf to its abort, or not. */
   | { readonly does: 'waits' | 'heeds' }
+  /** Without letting anything else happen in its process. */
+  | { readonly does: 'computes'; readonly forMs: number }
 )
 
 /** One Job that somebody asks for. */

@@ -15,6 +15,8 @@ export interface PgRoundOptions {
   readonly schema: string
   /** For how long things go wrong. */
   readonly faultsMs: number
+  /** Whether a body computes in the end, for longer than it takes to be taken for dead. */
+  readonly computes: boolean
   readonly signal: AbortSignal
 }
 
@@ -29,6 +31,9 @@ const BUSY_WITHIN_MS = 60_000
 const BUSY_LOOKS = 25
 const DRAIN_WITHIN_MS = 120_000
 const CLOSE_WITHIN_MS = 60_000
+/** Longer than the others wait for a sign of life. */
+const COMPUTES_MS = 20_000
+const COMPUTING_REQUEST = 900_000_000
 
 /** Nodes and a client behind proxies, to which all sorts of things happen; then nothing does, and all must come to its end. */
 export class PgRound {
@@ -47,13 +52,13 @@ export class PgRound {
   }
 
   async run(): Promise<{ readonly messages: readonly string[]; readonly counts: Counts; readonly faults: number }> {
-    const { server, schema, faultsMs, signal } = this.#options
+    const { server, schema, seed, faultsMs, signal } = this.#options
     const chance = this.#chance
     const place = { kind: 'postgres', url: server.url, schema } as const
     // In coarse steps, so that a round that is shown again, a moment shorter or longer, is asked for the same.
     const waves = Math.ceil(faultsMs / 5_000) * WAVES_IN_5_S
     const lists = { [CLIENT]: makeActs(waves, chance.fork(), SLOW) }
-    const options = { place, chance: chance.fork(), lists, concurrency: CONCURRENCY, networkFails: true, signal }
+    const options = { place, chance: chance.fork(), seed, lists, concurrency: CONCURRENCY, networkFails: true, signal }
     const scene = await Scene.open(options)
     const actors: Actor[] = []
     let isSound = true
@@ -232,12 +237,8 @@ export class PgRound {
     }
     await scene.calm()
     this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
-    const nodes = actors.slice(0, NODES).map(({ script }) => script)
-    for (const node of nodes) node.kill('SIGTERM')
-    for (const node of nodes) {
-      const exit = await endWithin(node, CLOSE_WITHIN_MS)
-      if (exit !== 0) this.#messages.push(`I15: ${node.name} ended with ${String(exit)}: ${node.complaint}`)
-    }
+    await this.#end(actors.slice(0, NODES).map(({ script }) => script))
+    if (this.#options.computes) await this.#compute(scene)
     const examined = await scene.examine()
     this.#messages.push(...examined.violations)
     const refused = actors.reduce((sum, { refusedStarts }) => sum + refusedStarts, 0)
@@ -247,6 +248,24 @@ export class PgRound {
       'nodes registered anew': scene.told('warned').filter((text) => String(text).includes('registers anew')).length,
       'starts refused': refused,
     }
+  }
+
+  async #end(nodes: readonly Script[]): Promise<void> {
+    for (const node of nodes) node.kill('SIGTERM')
+    for (const node of nodes) {
+      const exit = await endWithin(node, CLOSE_WITHIN_MS)
+      if (exit !== 0) this.#messages.push(`I15: ${node.name} ended with ${String(exit)}: ${node.complaint}`)
+    }
+  }
+
+  /** Of two nodes to which nothing happens, one computes for long, and the other must not take it for dead. */
+  async #compute(scene: Scene): Promise<void> {
+    const nodes = [scene.startNode('thinker-1'), scene.startNode('thinker-2')]
+    const order = { n: COMPUTING_REQUEST, does: 'computes', forMs: COMPUTES_MS } as const
+    await scene.ask({ type: 'free', order, options: {}, parents: [] })
+    this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
+    this.#count('bodies that computed')
+    await this.#end(nodes)
   }
 }
 

@@ -27,6 +27,7 @@ const CHECKS: readonly Check[] = [
   followUpsCameWithOutcomes,
   bodiesBelongToRuns,
   runsHaveCauses,
+  retriesAreCharged,
   limitsHeld,
   keysHeld,
   nothingBeganAfterItsCancel,
@@ -66,14 +67,11 @@ function* onlyWhatWasAskedForExists({ witness, stored, schedules }: Evidence): I
   }
   for (const [n, ids] of chains) {
     if (n < 2_000_000 && ids.size > 1) yield `I2, I10: request ${n} made ${ids.size} chains: ${[...ids].join(', ')}.`
-    const answer = witness.asked.get(n)?.answer
-    if (answer?.kind === 'refused' && !UNSURE.includes(answer.code))
-      yield `I2: request ${n} was refused (${answer.code}), but made ${[...ids].join(', ')}.`
+    const asked = witness.asked.get(n)
+    if (asked?.answer?.kind === 'refused' && asked.refusals === asked.times)
+      yield `I2: request ${n} was refused (${asked.answer.code}), but made ${[...ids].join(', ')}.`
   }
 }
-
-/** With these nobody knows whether it was carried out. */
-const UNSURE = ['database_unavailable', 'storage_full']
 
 function* followUpsCameWithOutcomes(evidence: Evidence): Iterable<string> {
   const { stored, witness } = evidence
@@ -158,13 +156,33 @@ function complaintAbout(
     case 'timeout':
       return run.type === 'brief' ? null : 'its type has no timeout'
     case 'shutdown':
-      return process?.isClosing === true ? null : 'its process was not closed'
+      // Without a body, its process was told to close before it had the answer to its claim.
+      if (process === undefined) return null
+      return process.isClosing ? null : 'its process was not closed'
     case 'cancelled':
       return job === undefined || wasAbortWanted(job, witness) ? null : 'nobody wanted an abort'
     case 'invalid-params':
     case 'unserialisable-result':
     case 'result-too-large':
       return 'that cannot happen here'
+  }
+}
+
+/** I4. Each retry is charged to the budget of what it follows; only one that somebody asked for begins anew. */
+function* retriesAreCharged({ stored, conditions }: Evidence): Iterable<string> {
+  const canBeginAnew = conditions.wishes.retry > 0
+  for (const { jobId, retryOf, counts } of stored.jobs) {
+    const before = retryOf === null ? undefined : stored.jobOf.get(retryOf)
+    const reason = before === undefined ? undefined : stored.runs.get(before.jobId)?.reason
+    if (before === undefined || reason === undefined) continue
+    const isCrash = reason === 'crash'
+    const isError = reason === 'error' || reason === 'timeout'
+    const errors = before.counts.errorRetries + (isError ? 1 : 0)
+    const crashes = before.counts.crashRetries + (isCrash ? 1 : 0)
+    const isCharged = counts.errorRetries === errors && counts.crashRetries === crashes
+    const isNew = counts.errorRetries === 0 && counts.crashRetries === 0
+    if (!isCharged && !(isNew && canBeginAnew))
+      yield `I4: ${jobId} follows ${retryOf}, which ended by ${reason}, with ${JSON.stringify(counts)} after ${JSON.stringify(before.counts)}.`
   }
 }
 

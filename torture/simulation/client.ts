@@ -231,6 +231,7 @@ export class Client {
 
   async #answered(requests: readonly Asked[], call: () => Promise<string[]>): Promise<void> {
     const { witness } = this.#parts
+    for (const asked of requests) asked.times++
     try {
       const jobIds = await call()
       for (const [index, { n }] of requests.entries())
@@ -257,6 +258,8 @@ export class Client {
       idempotencyKey: mayHaveKey && chance.is(0.2) ? `idempotent-${n}` : null,
       businessKey: mayHaveKey && chance.is(0.15) ? `key-${chance.between(1, 3)}` : null,
       parents: parent === null ? [] : [parent],
+      times: 0,
+      refusals: 0,
       answer: null,
     }
   }

@@ -10,6 +10,8 @@ export interface Faults {
   readonly pauses: number
   /** What was asked is not carried out, and whoever asked is told that the store does not answer. */
   readonly lostRequest: number
+  /** Of what was lost so, this part is carried out after all, seconds later, when nobody waits for it any more. */
+  readonly lateRequest: number
   /** It is carried out, but the answer gets lost. */
   readonly lostReply: number
   /** Requests and answers take their time. */
@@ -70,6 +72,7 @@ export function drawConditions(chance: Chance): Conditions {
     crashInCall: sometimes(0.3, 0.01),
     pauses: chance.is(0.3) ? chance.between(1, 3) : 0,
     lostRequest: sometimes(0.3, 0.05),
+    lateRequest: sometimes(0.5, 0.5),
     lostReply: sometimes(0.4, 0.05),
     slow: sometimes(0.3, 0.3),
     partitions: liveness === 'heartbeat' && chance.is(0.3) ? chance.between(1, 2) : 0,
@@ -110,6 +113,7 @@ export const NO_FAULTS: Faults = {
   crashInCall: 0,
   pauses: 0,
   lostRequest: 0,
+  lateRequest: 0,
   lostReply: 0,
   slow: 0,
   partitions: 0,

@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly faults: () => Faults
   /** Looks at each claim as it is carried out. */
   readonly watchClaim: (request: ClaimRequest, claim: () => Promise<Claimed>) => Promise<Claimed>
+  /** Requests that will be carried out, though nobody waits for them any more. */
+  readonly onTheWay: Set<unknown>
   /** What has happened, by its name, for the summary. */
   readonly count: (what: string) => void
 }
@@ -32,6 +34,9 @@ const TOLD_WITHIN_MS = 100
 /** A request or an answer takes up to so long, and rarely much longer. */
 const SLOW_MS = 200
 const VERY_SLOW_MS = 12_000
+
+/** What was given up is carried out within this time, if at all. */
+const LATE_MS = 30_000
 
 /**
  * The store as one process sees it: somewhere else. What it asks may get lost or take long, so may the answer, and the process may
@@ -97,28 +102,44 @@ export class FarStore implements StoreSource {
     if (process.isCutOff || chance.is(faults.lostRequest)) {
       trace.add(`${time.elapsed} ${process.name} ${name} unheard`)
       this.#around.count('requests lost')
+      if (chance.is(faults.lateRequest)) this.#hearLate(name, values, carryOut)
       throw unavailable()
     }
-    this.#calls++
+    const answer = await this.#carryOut(name, values, carryOut)
+    if ('error' in answer) await this.#travel()
+    else await this.#comeBack(name)
+    if (process.isGone) return new Promise(() => {})
+    if ('error' in answer) throw answer.error
+    return answer.value
+  }
+
+  async #carryOut(name: string, values: readonly unknown[], carryOut: () => Promise<unknown>): Promise<Answer> {
+    const { trace, time, watchClaim } = this.#around
     let answer: Answer
+    this.#calls++
     try {
       const claim = carryOut as () => Promise<Claimed>
       const isClaim = name === 'claimJobs'
-      answer = {
-        value: await (isClaim ? this.#around.watchClaim(values[0] as ClaimRequest, claim) : carryOut()),
-      }
+      answer = { value: await (isClaim ? watchClaim(values[0] as ClaimRequest, claim) : carryOut()) }
     } catch (error) {
       answer = { error }
     } finally {
       this.#calls--
     }
     const told = 'error' in answer ? String(answer.error) : name.includes('Secret') ? 'a secret' : shortOf(answer.value)
-    trace.add(`${time.elapsed} ${process.name} ${name} ${told}`)
-    if ('error' in answer) await this.#travel()
-    else await this.#comeBack(name)
-    if (process.isGone) return new Promise(() => {})
-    if ('error' in answer) throw answer.error
-    return answer.value
+    trace.add(`${time.elapsed} ${this.#process.name} ${name} ${told}`)
+    return answer
+  }
+
+  /** A request that its process has given up lay on the way, and is carried out after all. Nobody hears the answer. */
+  #hearLate(name: string, values: readonly unknown[], carryOut: () => Promise<unknown>): void {
+    const { time, chance, count, onTheWay } = this.#around
+    this.#process.flaws.add('lost-answer')
+    onTheWay.add(carryOut)
+    time.after(chance.below(LATE_MS), ALWAYS_GOING, () => {
+      count('requests heard late')
+      void this.#carryOut(name, values, carryOut).then(() => onTheWay.delete(carryOut))
+    })
   }
 
   /** The way back of an answer: it may take long, get lost, or find nobody any more. */
@@ -179,12 +200,16 @@ function unavailable(): PawlError {
   return new PawlError('database_unavailable', 'The store does not answer.')
 }
 
-/** Enough of an answer to tell two runs apart. */
+/** What is told of a node that another machine, or another process, would tell otherwise. */
+const OF_THE_MACHINE: ReadonlySet<string> = new Set(['host', 'pid'])
+
+/** Enough of an answer to tell two runs apart, and nothing that differs where the same seed is run again. */
 function shortOf(value: unknown): string {
   if (value === undefined || value === null || typeof value !== 'object') return String(value)
   if (value instanceof Map || value instanceof Set) return `${value.size} of`
   if (Array.isArray(value)) return `${value.length} ${value.length > 0 ? shortOf(value[0]) : ''}`
   return Object.entries(value)
+    .filter(([key]) => !OF_THE_MACHINE.has(key))
     .map(
       ([key, item]) =>
         `${key}=${typeof item === 'object' && item !== null ? (Array.isArray(item) ? item.length : '{}') : String(item)}`,

@@ -66,8 +66,11 @@ class Run {
   readonly #counts = new Map<string, number>()
   readonly #processes: SimulatedProcess[] = []
   #hasFaults = true
-  /** Ended Runs as they were when somebody looked. */
-  readonly #seenEnded = new Map<string, string>()
+  /** While somebody from outside looks: whatever he has to prepare for that must not use up what is left to chance. */
+  #isLookedAt = false
+  /** Ended Runs and Jobs as they were when somebody looked, by their ids and by those of their Jobs. */
+  readonly #seenRuns = new Map<string, string>()
+  readonly #seenJobs = new Map<string, string>()
 
   constructor(seed: number, store: Store, trace: Trace) {
     const chance = new Chance(seed)
@@ -86,16 +89,17 @@ class Run {
       store,
       liveness: liveness === 'lock' ? new Locks() : new Heartbeats(time),
       faults: () => (this.#hasFaults ? this.#conditions.faults : NO_FAULTS),
+      onTheWay: new Set(),
       count: (what) => this.#count(what),
       watchClaim: async (request, claim) => {
         // What a claim that was long on its way takes is decided by clocks that have gone on meanwhile, and what became ready
         // by a clock that was ahead stays ready.
         const isComparable = request.now === time.now() && this.#conditions.faults.clockSteps === 0
-        if (!isComparable || !claimChance.is(0.05)) return claim()
+        if (!isComparable || !claimChance.is(0.05)) return this.#watchClaimer(request.nodeId, await claim())
         const { claimed, contradiction, isCompared } = await compareClaim(store, request, claim)
         if (isCompared) this.#count('claims compared with the queue')
         if (contradiction !== null) this.#witness.contradictions.push(contradiction)
-        return claimed
+        return this.#watchClaimer(request.nodeId, claimed)
       },
     }
     this.#receiver = new Receiver(time, chance.fork(), this.#witness, () => this.#hasFaults)
@@ -199,9 +203,12 @@ class Run {
       await scheduler.start()
     }
     opening().catch((error: unknown) => {
-      // As whoever keeps processes running does: one that could not begin is begun anew.
-      if (error instanceof PawlError && !process.isGone) this.#replace(process)
-      else this.#witness.contradictions.push(`A process could not start: ${String(error)}`)
+      if (!(error instanceof PawlError)) {
+        this.#witness.contradictions.push(`A process could not start: ${String(error)}`)
+        return
+      }
+      // As whoever keeps processes running does: one that could not begin is begun anew. One that died meanwhile has been.
+      if (!process.isGone) this.#replace(process)
     })
   }
 
@@ -226,7 +233,7 @@ class Run {
     const chance = this.#chance.fork()
     onFaultPoint((point) => {
       const isWrite = point === 'store:statement' || point === 'store:before-commit'
-      if (!isWrite || !chance.is(brokenStatement)) return
+      if (!isWrite || this.#isLookedAt || !chance.is(brokenStatement)) return
       this.#count('statements broken')
       throw new PawlError('storage_full', 'There is no room left on the disk.')
     })
@@ -290,25 +297,50 @@ class Run {
     this.#time.after(forMs, ALWAYS, () => process.cutOff(false))
   }
 
+  /** Whoever was taken for dead claims nothing any more: nobody would ever look after what it has claimed. */
+  async #watchClaimer<Claimed extends { readonly jobs: readonly object[] }>(
+    nodeId: string,
+    claimed: Claimed,
+  ): Promise<Claimed> {
+    const isDead = async () => (await this.#store.listNodes()).every((node) => node.nodeId !== nodeId)
+    if (claimed.jobs.length > 0 && (await isDead()))
+      this.#witness.contradictions.push(`I6: ${nodeId}, which was taken for dead, has claimed.`)
+    return claimed
+  }
+
   /** What is committed must be whole at any moment, not only in the end. */
   async #lookForFaults(): Promise<void> {
+    this.#isLookedAt = true
     const faults = await findFaults(this.#store, this.#time.now())
+    this.#isLookedAt = false
     this.#witness.contradictions.push(...faults.map((fault) => `${fault} (at ${this.#time.elapsed})`))
   }
 
-  /** Remembers the Runs that have ended by now: nothing of them may change any more. */
+  /** Remembers what has ended by now: nothing of it may change any more. */
   async #lookAtEnded(): Promise<void> {
-    const { items } = await this.#store.listRuns({ limit: 200 })
-    for (const run of items) {
-      if (run.status !== null && !this.#seenEnded.has(run.runId)) this.#seenEnded.set(run.runId, textOf(run))
+    const [runs, jobs] = await Promise.all([
+      this.#store.listRuns({ limit: 200 }),
+      this.#store.listJobs({ limit: 200 }, this.#time.now()),
+    ])
+    for (const run of runs.items) {
+      if (run.status !== null && !this.#seenRuns.has(run.jobId)) this.#seenRuns.set(run.jobId, textOf(run))
+    }
+    for (const job of jobs.items) {
+      const hasEnded = job.status === 'FINISHED' || job.status === 'CANCELLED'
+      if (hasEnded && !this.#seenJobs.has(job.jobId)) this.#seenJobs.set(job.jobId, textOf(job))
     }
   }
 
-  *#compareWithSeen({ runs }: Stored): Iterable<string> {
-    for (const [runId, before] of this.#seenEnded) {
-      const run = [...runs.values()].find((candidate) => candidate.runId === runId)
-      if (run !== undefined && textOf(run) !== before)
-        yield `I3, I7: the ended Run ${runId} was ${before}, and is ${textOf(run)}.`
+  *#compareWithSeen({ runs, jobOf }: Stored): Iterable<string> {
+    for (const [what, seen, found] of [
+      ['Run', this.#seenRuns, runs],
+      ['Job', this.#seenJobs, jobOf],
+    ] as const) {
+      for (const [jobId, before] of seen) {
+        const after = found.get(jobId)
+        if (after !== undefined && textOf(after) !== before)
+          yield `I3, I7: the ended ${what} of ${jobId} was ${before}, and is ${textOf(after)}.`
+      }
     }
   }
 
@@ -322,7 +354,8 @@ class Run {
     while (this.#time.elapsed < endAt) {
       await this.#disableSchedules()
       await this.#time.runUntil(this.#time.elapsed + DRAIN_STEP_MS)
-      if ((await this.#pumped(findLeftOver(this.#store, this.#time.now()))).length === 0) return true
+      const isAllHeard = this.#around.onTheWay.size === 0
+      if (isAllHeard && (await this.#pumped(findLeftOver(this.#store, this.#time.now()))).length === 0) return true
       if (!this.#processes.some((process) => !process.isGone && !process.isClosing)) this.#start()
     }
     this.#trace.add(`not drained ${chance.next()}`)

@@ -25,12 +25,18 @@ export interface Asked {
   readonly businessKey: string | null
   /** The ids of the Jobs it waits for. */
   readonly parents: readonly string[]
+  /** How often it was asked for, and how often it certainly was not carried out. With a key, it may be asked for again. */
+  times: number
+  refusals: number
   /** What came of it: an id, a refusal, or no answer (yet). */
   answer:
     | { readonly kind: 'accepted'; readonly jobId: string }
     | { readonly kind: 'refused'; readonly code: string }
     | null
 }
+
+/** With these nobody knows whether it was carried out. */
+const UNSURE = ['database_unavailable', 'storage_full']
 
 /** One body, from its first moment to its last. Times are those that really passed. */
 export interface Body {
@@ -98,6 +104,7 @@ export class Witness {
     if (asked.answer?.kind === 'accepted' && answer.kind === 'accepted' && asked.answer.jobId !== answer.jobId)
       this.contradictions.push(`I10: request ${n} was accepted as ${asked.answer.jobId} and as ${answer.jobId}.`)
     if (asked.answer?.kind !== 'accepted') asked.answer = answer
+    if (answer.kind === 'refused' && !UNSURE.includes(answer.code)) asked.refusals++
   }
 
   begin(body: Omit<Body, 'endedAt' | 'how' | 'abortedFor' | 'beganAt' | 'beganWall'>): Body {

@@ -13,7 +13,7 @@ const LASTS_SHORT_MS = 5_000
 export const webhooks: Campaign = {
   name: 'webhooks',
   about: 'hostile receivers, forbidden addresses and turning names, beside receivers that must hear of everything',
-  amount: { name: 'count', usual: 200, short: 4 },
+  amount: { name: 'count', of: 'trials', usual: 200, short: 4 },
   obstacle: () => (process.platform === 'linux' ? null : 'it needs the address 127.0.0.2, which Linux has by itself'),
   run: runWebhooks,
 }

@@ -1,4 +1,5 @@
 import { byKey, type Facts } from './facts.ts'
+import { whileItsOwn } from './limits.ts'
 
 /** I12. */
 export function* childrenBeganAfterParents(facts: Facts): Iterable<string> {
@@ -11,8 +12,10 @@ export function* childrenBeganAfterParents(facts: Facts): Iterable<string> {
       if (facts.retriesOf.has(parent)) continue
       const before = facts.chainOf.get(parent)
       const body = before === undefined ? null : facts.lastBody(before)
-      if (body !== null && body.ended !== null && began.at < body.until && before?.last.run?.reason !== 'cancelled')
-        yield `I12: ${n} began on ${began.node} at ${began.at}, before its parent ${parent} ended at ${body.until}.`
+      if (body === null || body.ended === null || before?.last.run?.reason === 'cancelled') continue
+      const { until } = whileItsOwn(facts, body)
+      if (began.at < until)
+        yield `I12: ${n} began on ${began.node} at ${began.at}, before its parent ${parent} ended at ${until}.`
     }
   }
 }

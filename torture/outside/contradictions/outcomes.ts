@@ -3,6 +3,7 @@ import type { Chain, Facts } from './facts.ts'
 
 const OUTCOMES = {
   completes: 'COMPLETED',
+  computes: 'COMPLETED',
   falters: 'COMPLETED',
   spawns: 'COMPLETED',
   stops: 'COMPLETED',
