@@ -289,7 +289,7 @@ union all`,
       WRITES_LATER,
       {
         file: 'stores/sqlite/statements/claim.ts',
-        find: '    connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)\n',
+        find: '    connection.insertLater(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)\n',
         replace: `${later('second.connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)')}\n`,
       },
     ],

@@ -69,7 +69,7 @@ export class CallerTransactions {
 
 function undo(connection: Connection): void {
   try {
-    connection.exec('rollback to pawl_enqueue; release pawl_enqueue')
+    connection.rollback('rollback to pawl_enqueue; release pawl_enqueue')
   } catch {
     // SQLite has rolled back the caller's whole transaction by itself (disk full, I/O error). The first error says why.
   }

@@ -164,7 +164,7 @@ export class GroupCommitter {
   #rollback(): void {
     this.#interned.forget()
     try {
-      this.#connection.exec('rollback')
+      this.#connection.rollback('rollback')
     } catch {
       // SQLite has rolled back by itself (disk full, I/O error); there is nothing left to undo.
     }

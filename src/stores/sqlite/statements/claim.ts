@@ -1,7 +1,7 @@
 import { comparePlaces, type Place } from '../../../domain/order.ts'
 import type { Claimed, ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
 import { type LaneSource, type Picked, pickInOrder } from '../../shared/pick-in-order.ts'
-import { type Connection, MANY } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import type { Lane, Transaction } from '../transaction.ts'
 import { laneById, policyById } from './interned.ts'
 import { markGroupsStarted } from './members.ts'
@@ -75,11 +75,6 @@ type HeadRow = readonly [
 
 const INSERT_RUN = 'insert into pawl_runs (seq, run_id, node_seq, started_at) values (?, ?, ?, ?)'
 
-const INSERT_RUNS = `
-insert into pawl_runs (seq, run_id, node_seq, started_at)
-select value ->> 0, value ->> 1, ?, ?
-from json_each(?)`
-
 const INSERT_OCCUPANCY =
   'insert into pawl_occupancies (seq, node_seq, lane_id, priority, position) values (?, ?, ?, ?, ?)'
 
@@ -116,16 +111,14 @@ function startJobs(
   claimed: readonly ClaimedJob[],
 ): void {
   const { connection } = transaction
-  if (claimed.length >= MANY) {
-    const rows = claimed.map(({ claim }) => [claim.ref, claim.runId])
-    connection.run(INSERT_RUNS, nodeSeq, now, JSON.stringify(rows))
-  } else {
-    for (const { claim } of claimed) connection.run(INSERT_RUN, claim.ref, claim.runId, nodeSeq, now)
-  }
-  for (const { lane, row } of picked) {
+  for (const { row } of picked) {
     const [seq, , , , , priority, position, createdAt] = row
-    connection.run(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)
     connection.run(LEAVE_QUEUE, priority, position, createdAt, seq)
+  }
+  for (const { claim } of claimed) connection.insertLater(INSERT_RUN, claim.ref, claim.runId, nodeSeq, now)
+  for (const { lane, row } of picked) {
+    const [seq, , , , , priority, position] = row
+    connection.insertLater(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)
   }
   markGroupsStarted(transaction, claimed, now)
 }

@@ -171,8 +171,17 @@ function insertJob(
     templateId !== null || scheduleId !== null || webhookUrl !== null || group !== null || parents.length > 0
   if (isLinked) {
     const groupId = group?.groupId ?? null
-    connection.run(INSERT_LINKED_JOB, ...values, templateId, scheduleId, slotAt, groupId, parents.length, webhookUrl)
-  } else connection.run(INSERT_JOB, ...values)
+    connection.insertLater(
+      INSERT_LINKED_JOB,
+      ...values,
+      templateId,
+      scheduleId,
+      slotAt,
+      groupId,
+      parents.length,
+      webhookUrl,
+    )
+  } else connection.insertLater(INSERT_JOB, ...values)
   const { unmet, doomedBy } = parents.length === 0 ? NO_WEIGHT : weighParents(parents)
   const { priority } = job
   insertQueued(transaction, {

@@ -19,7 +19,7 @@ export function insertQueued(
   },
 ): void {
   const isReady = row.runAt <= row.now && !row.awaitsPredecessor && row.unmetParents === 0
-  transaction.connection.run(
+  transaction.connection.insertLater(
     INSERT_QUEUED,
     row.seq,
     row.laneId,
