@@ -4,7 +4,7 @@ import type { Door } from '../../library/door.ts'
 import type { Logger } from '../../platform/logger.ts'
 import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
 import type { Route } from '../handlers/handler.ts'
-import { perform, type RawRequest } from '../perform.ts'
+import { type Answer, perform, type RawRequest } from '../perform.ts'
 import { problem, problemOf } from '../problems.ts'
 import type { Identity } from './doorkeeper.ts'
 import type { Exchange, Exchanges } from './exchanges.ts'
@@ -15,6 +15,8 @@ export interface CarrierParts {
   readonly door: Door
   readonly exchanges: Exchanges
   readonly logger: Logger
+  /** What stands before the paths of the API for those outside. */
+  readonly basePath: string
 }
 
 /** Carries requests to `perform` and its answers back. It knows no endpoint. */
@@ -46,7 +48,15 @@ export class Carrier {
       return sendProblem(reply, problem('not_found', 'There is nothing at this path: an id in it is empty.'))
     }
     const raw = new CarriedRequest(request, exchange)
-    return sendAnswer(reply, answeredWhileClosing(await perform(route, this.#parts.door, actor, raw)))
+    const answer = await perform(route, this.#parts.door, actor, raw)
+    return sendAnswer(reply, this.#seenFromOutside(answeredWhileClosing(answer)))
+  }
+
+  #seenFromOutside(answer: Answer): Answer {
+    const { basePath } = this.#parts
+    const { location } = answer.headers
+    if (basePath === '' || location === undefined) return answer
+    return { ...answer, headers: { ...answer.headers, location: `${basePath}${location}` } }
   }
 
   /** Errors of fastify, of the parsers, and ours. They say what was wrong, and nothing of the inside. */

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../platform/clock.ts'
 import { problem } from '../problems.ts'
+import { type Dashboard, isNavigation } from './dashboard.ts'
 import { type Doorkeeper, type Identity, keyIn, retryAfter } from './doorkeeper.ts'
 import type { Exchanges } from './exchanges.ts'
 import type { HostGuard } from './host-guard.ts'
@@ -21,6 +22,8 @@ export interface GateParts {
   readonly origins: OriginGuard
   readonly doorkeeper: Doorkeeper
   readonly exchanges: Exchanges
+  /** Null: none is served. */
+  readonly dashboard: Dashboard | null
   readonly rateLimit: CheckedHttpOptions['rateLimit']
 }
 
@@ -37,13 +40,16 @@ export class Gate {
 
   /** Calls `pass` or answers. */
   check(request: FastifyRequest, reply: FastifyReply, pass: () => void): void {
-    const { hosts, origins, doorkeeper } = this.#parts
+    const { hosts, origins, doorkeeper, dashboard } = this.#parts
     const { raw } = request
-    const refusal = hosts.check(raw) ?? origins.check(raw.headers)
+    // The router has the last word on what is a route: a path may be written in many ways.
+    const isPage = request.is404 && dashboard?.serves(raw) === true
+    const refusal = hosts.check(raw) ?? (isPage && isNavigation(raw.headers) ? null : origins.check(raw.headers))
     if (refusal !== null) return void sendProblem(reply, refusal)
     origins.share(raw.headers.origin, reply.raw)
+    // The page must be there before somebody can log in; it holds nothing that is not public.
     // A browser asks by OPTIONS, and without a key, whether it may ask.
-    if (raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
+    if (isPage || raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
     void doorkeeper.identify(keyIn(raw.headers), request.ip).then((found) => {
       if (found.kind === 'identified') this.#admit(found.identity, reply, pass)
       else sendProblem(reply, found.problem, found.headers)

@@ -12,7 +12,11 @@ export interface OpenApiDocument {
 }
 
 /** The whole API as an OpenAPI 3.1 document, made of the very schemas that check the requests. */
-export function openApiDocument(endpoints: Readonly<Record<string, unknown>>, version: string): OpenApiDocument {
+export function openApiDocument(
+  endpoints: Readonly<Record<string, unknown>>,
+  version: string,
+  basePath: string,
+): OpenApiDocument {
   const schemas = new JsonSchemas()
   const paths: Record<string, Record<string, JsonSchema>> = {}
   const tags = new Set<string>()
@@ -34,7 +38,7 @@ export function openApiDocument(endpoints: Readonly<Record<string, unknown>>, ve
         'Lists answer `{ items, next_cursor }`; a page may be short though more follows: `next_cursor` alone tells.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: `${basePath}/` }],
     // Either kind of key; none where the store has none.
     security: [{ bearer: [] }, { api_key: [] }, {}],
     tags: [...tags, 'Server'].map((name) => ({ name })),
