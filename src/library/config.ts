@@ -42,6 +42,8 @@ export interface ServerConfig {
   readonly dashboard?: boolean
   /** Under which path a proxy offers the server, such as `/pawl`. @default none */
   readonly basePath?: string
+  /** Browsers reach the server through a proxy that speaks https: the cookie of a session goes no other way. @default false */
+  readonly behindHttps?: boolean
   /** Accepts Jobs of types that nobody has registered yet. @default false */
   readonly acceptAnyType?: boolean
 }
@@ -70,6 +72,7 @@ const KNOWN_OF_SERVER = [
   'rateLimit',
   'dashboard',
   'basePath',
+  'behindHttps',
   'acceptAnyType',
 ] as const
 
@@ -116,7 +119,7 @@ function checkServer(server: ServerConfig): void {
   if (port !== undefined) readWhole(port, 0, 65_535, 'server.port')
   if (rateLimit !== undefined && rateLimit !== false) readWhole(rateLimit, 1, 1_000_000, 'server.rateLimit')
   if (basePath !== undefined) readText(basePath, 'server.basePath')
-  for (const name of ['dashboard', 'acceptAnyType'] as const) {
+  for (const name of ['dashboard', 'behindHttps', 'acceptAnyType'] as const) {
     const value = server[name]
     if (value !== undefined && typeof value !== 'boolean') throw invalid(`server.${name}`, 'true or false', value)
   }

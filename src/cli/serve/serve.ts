@@ -57,6 +57,7 @@ function httpOptions(
       host: flags.host ?? config.host,
       port: port ?? config.port,
       rateLimit: config.rateLimit,
+      behindHttps: config.behindHttps,
       basePath: flags.basePath ?? config.basePath,
     }),
     dashboard: flags.dashboard !== false && config.dashboard !== false,

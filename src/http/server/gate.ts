@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../platform/clock.ts'
 import { problem } from '../problems.ts'
+import type { Identification, Identity } from '../session-door.ts'
+import { credentialIn } from './credentials.ts'
 import { type Dashboard, isNavigation } from './dashboard.ts'
-import { type Doorkeeper, type Identity, keyIn, retryAfter } from './doorkeeper.ts'
+import { type Doorkeeper, NOBODY, retryAfter } from './doorkeeper.ts'
 import type { Exchanges } from './exchanges.ts'
 import type { HostGuard } from './host-guard.ts'
 import type { OriginGuard } from './origin-guard.ts'
@@ -50,8 +52,12 @@ export class Gate {
     // The page must be there before somebody can log in; it holds nothing that is not public.
     // A browser asks by OPTIONS, and without a key, whether it may ask.
     if (isPage || raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
-    void doorkeeper.identify(keyIn(raw.headers), request.ip).then((found) => {
+    const { key, isByCookie } = credentialIn(raw.headers)
+    const forged = isByCookie && changes(raw.method) ? origins.checkOwnPage(raw.headers) : null
+    if (forged !== null) return void sendProblem(reply, forged)
+    void doorkeeper.identify(key, request.ip).then((found) => {
       if (found.kind === 'identified') this.#admit(found.identity, reply, pass)
+      else if (isOpen(request) && isOnlyUnknown(found)) this.#admit(NOBODY, reply, pass)
       else sendProblem(reply, found.problem, found.headers)
     })
   }
@@ -71,4 +77,18 @@ export class Gate {
   #isLimited({ keyId }: Identity): boolean {
     return keyId !== null || this.#parts.rateLimit !== null
   }
+}
+
+function changes(method: string | undefined): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+/** The route says so itself, however its path was written. */
+function isOpen({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config as { readonly isOpen?: boolean }).isOpen === true
+}
+
+/** Not: a store that does not answer, or somebody who guesses. */
+function isOnlyUnknown(found: Extract<Identification, { kind: 'refused' }>): boolean {
+  return found.problem.code === 'unauthenticated'
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { PawlError } from '../../domain/errors.ts'
@@ -9,6 +8,7 @@ import { DOOR } from '../../operations/door.ts'
 import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
 import { endpoints } from '../contract/index.ts'
 import { routes } from '../handlers/index.ts'
+import { readVersion } from '../session-door.ts'
 import { leaveBasePath } from './base-path.ts'
 import { Carrier, readOnlyJson } from './carrier.ts'
 import { Connections } from './connections.ts'
@@ -83,7 +83,7 @@ class ListeningServer implements HttpServer {
     const { rateLimit, basePath } = options
     const dashboard = options.dashboard === null ? null : new Dashboard(options.dashboard, basePath)
     const gate = new Gate({ clock: context.clock, hosts, origins, doorkeeper, exchanges, dashboard, rateLimit })
-    const carrier = new Carrier({ door, exchanges, logger, basePath })
+    const carrier = new Carrier({ door, exchanges, logger, doorkeeper, basePath, behindHttps: options.behindHttps })
     const app = this.#compose(carrier)
     app.addHook('onRequest', (request, reply, pass) => gate.check(request, reply, pass))
     const paths = new PathTable()
@@ -171,13 +171,6 @@ class ListeningServer implements HttpServer {
     })
     await this.#app.close()
   }
-}
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return version
 }
 
 function once<T>(make: () => T): () => T {

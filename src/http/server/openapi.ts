@@ -40,7 +40,7 @@ export function openApiDocument(
     },
     servers: [{ url: `${basePath}/` }],
     // Either kind of key; none where the store has none.
-    security: [{ bearer: [] }, { api_key: [] }, {}],
+    security: [{ bearer: [] }, { api_key: [] }, { session: [] }, {}],
     tags: [...tags, 'Server'].map((name) => ({ name })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
@@ -53,6 +53,12 @@ export function openApiDocument(
           in: 'header',
           name: 'X-API-Key',
           description: 'The same key in a header of its own.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'pawl_session',
+          description: 'The cookie that `POST /api/session` gives to a browser.',
         },
       },
     },
@@ -72,11 +78,12 @@ const COMMON_HEADERS = {
 }
 
 function operation(name: string, endpoint: Endpoint, schemas: JsonSchemas): JsonSchema {
-  const { summary, tag, role, body, isBodyOptional = false } = endpoint
+  const { summary, tag, role, isOpen = false, body, isBodyOptional = false } = endpoint
   return {
     operationId: name,
     summary,
-    description: `Needs the role \`${role}\`.`,
+    description: isOpen ? 'Needs no key.' : `Needs the role \`${role}\`.`,
+    ...(isOpen && { security: [{}] }),
     tags: [tag],
     parameters: parametersOf(endpoint, schemas),
     ...(body !== undefined && { requestBody: { required: !isBodyOptional, content: jsonContent(body, schemas) } }),

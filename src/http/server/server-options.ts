@@ -22,6 +22,8 @@ export interface HttpOptions {
   readonly dashboard?: boolean | string
   /** Under which path a proxy offers this server, such as `/pawl`. @default none */
   readonly basePath?: string
+  /** Browsers reach it through a proxy that speaks https: the cookie of a session goes no other way. @default false */
+  readonly behindHttps?: boolean
   /** How long `close` waits for requests that are being answered. @default 30_000 */
   readonly shutdownTimeoutMs?: number
   /** @default the scheduler's */
@@ -39,6 +41,7 @@ export interface CheckedHttpOptions {
   readonly dashboard: string | null
   /** Nothing, or with a slash before and none behind. */
   readonly basePath: string
+  readonly behindHttps: boolean
   readonly shutdownTimeoutMs: number
   readonly logger: Logger | null
 }
@@ -54,6 +57,7 @@ const KNOWN = [
   'rateLimit',
   'dashboard',
   'basePath',
+  'behindHttps',
   'shutdownTimeoutMs',
   'logger',
 ] as const satisfies readonly (keyof HttpOptions)[]
@@ -69,6 +73,7 @@ export function readHttpOptions(options: HttpOptions): CheckedHttpOptions {
     rateLimit: readRateLimit(options.rateLimit),
     dashboard: readDashboard(options.dashboard),
     basePath: readBasePath(options.basePath, 'basePath'),
+    behindHttps: readSwitch(options.behindHttps, 'behindHttps'),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
     logger: logger === null ? null : neverThrowing(readLogger(logger)),
   }
@@ -95,6 +100,11 @@ function readOrigin(origin: unknown, index: number): string {
 function readRateLimit(rate: unknown): number | false | null {
   if (rate === undefined) return null
   return rate === false ? false : readWhole(rate, 1, RATE_MAX, 'rateLimit')
+}
+
+function readSwitch(value: unknown, path: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  throw invalid(path, 'true or false', value)
 }
 
 function readDashboard(dashboard: unknown = false): string | null {
