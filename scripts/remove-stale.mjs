@@ -8,6 +8,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 for (const entry of readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true })) {
   if (!entry.isFile()) continue
+  // Another build makes the dashboard, and clears up behind itself.
+  if (join(entry.parentPath ?? entry.path, entry.name).startsWith(join(root, 'dist', 'dashboard', '/'))) continue
   const built = join(entry.parentPath ?? entry.path, entry.name)
   const source = built.replace(join(root, 'dist'), join(root, 'src')).replace(/(\.d)?\.[jt]s$/, '.ts')
   if (!existsSync(source)) rmSync(built)

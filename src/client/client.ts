@@ -52,6 +52,7 @@ export function clientOver(transport: Transport, clock: Clock = systemClock) {
     types: store.typesOver(request),
     limits: store.limitsOver(request),
     keys: store.keysOver(request),
+    session: store.sessionOver(request),
     audit: store.auditOver(request),
     statistics: store.statisticsOver(request),
     prune: store.pruneOver(request),

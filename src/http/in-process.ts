@@ -32,6 +32,7 @@ async function send(door: Door, actor: Actor, request: TransportRequest): Promis
     idempotencyKey: headers['idempotency-key'] ?? null,
     ifMatch: headers['if-match'] ?? null,
     signal,
+    session: null,
   })
   return { ...answer, body: asSent(answer.body) ?? null }
 }

@@ -9,8 +9,9 @@ import { askedOf } from './asked-of.ts'
 import type { Endpoint } from './contract/endpoint.ts'
 import { describeFault } from './fault-words.ts'
 import type { Actor, Call, Route } from './handlers/handler.ts'
-import { PATH_LENGTH_MAX, type Problem, problem, problemOf } from './problems.ts'
+import { PATH_LENGTH_MAX, type Problem, problem, problemOf, RefusedAnswer } from './problems.ts'
 import { readIfMatch, refuseUselessKey } from './request-headers.ts'
+import type { SessionDoor } from './session-door.ts'
 
 /** A request as it came, before anything of it is believed. */
 export interface RawRequest {
@@ -20,6 +21,8 @@ export interface RawRequest {
   readonly idempotencyKey: string | null
   readonly ifMatch: string | null
   readonly signal: AbortSignal
+  /** Null: it came through no server. */
+  readonly session: SessionDoor | null
 }
 
 export interface Answer {
@@ -48,6 +51,7 @@ export async function perform(route: Route, door: Door, actor: Actor, raw: RawRe
     const answer = await (versions === null ? handle(null) : handleAny(versions, handle))
     return { status: answer.status, body: answer.body, headers: answer.headers ?? NO_HEADERS }
   } catch (error) {
+    if (error instanceof RefusedAnswer) return { ...refusal(error.problem), headers: error.headers }
     if (error instanceof InvalidRequest) return refusal(invalidValue(error.issues))
     return refusal(tell(error, endpoint, door, raw))
   }
@@ -113,6 +117,10 @@ class PerformedCall implements Call<Endpoint> {
     this.ifMatch = ifMatch
     this.idempotencyKey = raw.idempotencyKey
     this.#raw = raw
+  }
+
+  get session(): SessionDoor | null {
+    return this.#raw.session
   }
 
   /** Asked for only where it is used: a server makes it then. */

@@ -209,3 +209,15 @@ function snakeCase(name: string): string {
   if (!/^[a-z]/.test(name)) return name
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
+
+/** A refusal that somebody has put into words already, with what belongs to it. */
+export class RefusedAnswer extends Error {
+  readonly problem: Problem
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(told: Problem, headers: Readonly<Record<string, string>>) {
+    super(told.detail)
+    this.problem = told
+    this.headers = headers
+  }
+}

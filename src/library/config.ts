@@ -38,6 +38,12 @@ export interface ServerConfig {
   readonly allowedOrigins?: readonly string[]
   /** Requests a second for each key; false: as many as come. @default 1_000, and false on loopback without keys */
   readonly rateLimit?: number | false
+  /** Serves the dashboard at `/`. @default true */
+  readonly dashboard?: boolean
+  /** Under which path a proxy offers the server, such as `/pawl`. @default none */
+  readonly basePath?: string
+  /** Browsers reach the server through a proxy that speaks https: the cookie of a session goes no other way. @default false */
+  readonly behindHttps?: boolean
   /** Accepts Jobs of types that nobody has registered yet. @default false */
   readonly acceptAnyType?: boolean
 }
@@ -58,7 +64,17 @@ const KNOWN = [
   'webhooks',
 ] as const
 
-const KNOWN_OF_SERVER = ['host', 'port', 'allowedHosts', 'allowedOrigins', 'rateLimit', 'acceptAnyType'] as const
+const KNOWN_OF_SERVER = [
+  'host',
+  'port',
+  'allowedHosts',
+  'allowedOrigins',
+  'rateLimit',
+  'dashboard',
+  'basePath',
+  'behindHttps',
+  'acceptAnyType',
+] as const
 
 /** The configuration, if it is one. Else an error that says which key is wrong, what was expected and what came. */
 export function readConfig(config: unknown, file: string): PawlConfig {
@@ -98,12 +114,14 @@ const nowhere: StoreSource = {
 
 function checkServer(server: ServerConfig): void {
   refuseUnknownKeys(server, KNOWN_OF_SERVER, 'server')
-  const { host, port, allowedHosts, allowedOrigins, rateLimit, acceptAnyType } = server
+  const { host, port, allowedHosts, allowedOrigins, rateLimit, basePath } = server
   if (host !== undefined) readText(host, 'server.host')
   if (port !== undefined) readWhole(port, 0, 65_535, 'server.port')
   if (rateLimit !== undefined && rateLimit !== false) readWhole(rateLimit, 1, 1_000_000, 'server.rateLimit')
-  if (acceptAnyType !== undefined && typeof acceptAnyType !== 'boolean') {
-    throw invalid('server.acceptAnyType', 'true or false', acceptAnyType)
+  if (basePath !== undefined) readText(basePath, 'server.basePath')
+  for (const name of ['dashboard', 'behindHttps', 'acceptAnyType'] as const) {
+    const value = server[name]
+    if (value !== undefined && typeof value !== 'boolean') throw invalid(`server.${name}`, 'true or false', value)
   }
   checkTexts(allowedHosts, 'server.allowedHosts')
   checkTexts(allowedOrigins, 'server.allowedOrigins')

@@ -63,7 +63,11 @@ describe('every endpoint', () => {
 
   test('names what it changes in the audit log, and only if it is no reading', () => {
     const readings = allEndpoints.filter(({ action }) => action === null).map(routeOf)
-    expect(readings.filter((name) => !name.startsWith('GET '))).toEqual(['POST /api/schedules/preview'])
+    expect(readings.filter((name) => !name.startsWith('GET '))).toEqual([
+      'POST /api/schedules/preview',
+      'DELETE /api/session',
+      'POST /api/session',
+    ])
     for (const { action } of guarded) if (action !== null) expect(action).toMatch(/^[a-z-]+\.[a-z-]+$/)
   })
 
@@ -89,7 +93,7 @@ describe('every endpoint', () => {
 
   test('says 401 to whoever has no key', async () => {
     const { url } = await openApi()
-    for (const { method, path } of allEndpoints) {
+    for (const { method, path } of allEndpoints.filter(({ isOpen }) => isOpen !== true)) {
       const answer = await fetch(`${url}${path.replace(/\{\w+\}/g, 'nope')}`, { method })
       expect({ path, status: answer.status }).toEqual({ path, status: 401 })
     }

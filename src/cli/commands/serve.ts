@@ -15,6 +15,8 @@ export function register(program: Command, cli: Cli): void {
     )
     .option('--port <n>', 'the port to listen on; 0 is any free one, which is printed (default: 4747)')
     .option('--allow-host <name>', 'a name by which clients may call this server, several times if need be', collect)
+    .option('--base-path <path>', 'the path under which a proxy offers this server, such as /pawl')
+    .option('--no-dashboard', 'serve the API only, without the dashboard at /')
     .option('--paused', 'serve only; `POST /api/scheduler/start` begins to execute')
   withProcessOptions(command)
     .addHelpText(

@@ -16,6 +16,9 @@ export interface ServeFlags extends ProcessFlags {
   readonly port?: string
   readonly paused?: boolean
   readonly allowHost?: readonly string[]
+  readonly basePath?: string
+  /** False with `--no-dashboard`. */
+  readonly dashboard?: boolean
 }
 
 /** Serves the API and executes Jobs, until a signal comes. */
@@ -54,7 +57,10 @@ function httpOptions(
       host: flags.host ?? config.host,
       port: port ?? config.port,
       rateLimit: config.rateLimit,
+      behindHttps: config.behindHttps,
+      basePath: flags.basePath ?? config.basePath,
     }),
+    dashboard: flags.dashboard !== false && config.dashboard !== false,
     allowedHosts: [...(config.allowedHosts ?? []), ...(flags.allowHost ?? [])],
     allowedOrigins: config.allowedOrigins ?? [],
     shutdownTimeoutMs,

@@ -49,6 +49,15 @@ export function keysOver(request: Request) {
   }
 }
 
+/** Who asks. Logging in is for browsers, which keep the cookie; a program gives its key with each request. */
+export function sessionOver(request: Request) {
+  return {
+    get: (options: RequestOptions = {}) => request('GET /api/session', options),
+    open: (key: string, options: RequestOptions = {}) => request('POST /api/session', { body: { key }, ...options }),
+    close: (options: RequestOptions = {}) => request('DELETE /api/session', options),
+  }
+}
+
 export function auditOver(request: Request) {
   return {
     /** Who changed what, newest first. */

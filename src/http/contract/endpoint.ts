@@ -12,6 +12,8 @@ export interface Endpoint {
   readonly path: `/${string}`
   /** What the caller must at least be. */
   readonly role: Role
+  /** Whoever is not known may ask it too. @default false */
+  readonly isOpen?: boolean
   /** What the audit log calls it, such as `job.cancel`. Null: it changes nothing. */
   readonly action: string | null
   /** Fields of the body that the audit log keeps with it. No secrets, and nothing large. */

@@ -6,6 +6,7 @@ import * as jobs from './jobs.ts'
 import * as keys from './keys.ts'
 import * as scheduler from './scheduler.ts'
 import * as schedules from './schedules.ts'
+import * as sessions from './sessions.ts'
 import * as store from './store.ts'
 import * as webhooks from './webhooks.ts'
 
@@ -21,4 +22,5 @@ export const endpoints = {
   ...scheduler,
   ...store,
   ...keys,
+  ...sessions,
 }

@@ -2,6 +2,7 @@ import type { Role } from '../../domain/role.ts'
 import type { Door } from '../../library/door.ts'
 import type { OperationContext } from '../../operations/context.ts'
 import type { AnswerOf, Endpoint, RequestOf } from '../contract/endpoint.ts'
+import type { SessionDoor } from '../session-door.ts'
 
 /** Who asks. */
 export interface Actor {
@@ -21,6 +22,8 @@ export interface Call<Definition extends Endpoint> extends RequestOf<Definition>
   readonly ifMatch: string | null
   /** Fires when the caller is gone. */
   readonly signal: AbortSignal
+  /** Null: it came through no server. */
+  readonly session: SessionDoor | null
 }
 
 export type Handler<Definition extends Endpoint> = (call: Call<Definition>) => Promise<AnswerOf<Definition>>

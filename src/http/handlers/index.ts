@@ -7,6 +7,7 @@ import { jobRoutes } from './jobs.ts'
 import { keyRoutes } from './keys.ts'
 import { schedulerRoutes } from './scheduler.ts'
 import { scheduleRoutes } from './schedules.ts'
+import { sessionRoutes } from './sessions.ts'
 import { storeRoutes } from './store.ts'
 import { webhookRoutes } from './webhooks.ts'
 
@@ -22,4 +23,5 @@ export const routes: readonly Route[] = [
   ...schedulerRoutes,
   ...storeRoutes,
   ...keyRoutes,
+  ...sessionRoutes,
 ]

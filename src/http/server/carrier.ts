@@ -4,9 +4,11 @@ import type { Door } from '../../library/door.ts'
 import type { Logger } from '../../platform/logger.ts'
 import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
 import type { Route } from '../handlers/handler.ts'
-import { perform, type RawRequest } from '../perform.ts'
+import { type Answer, perform, type RawRequest } from '../perform.ts'
 import { problem, problemOf } from '../problems.ts'
-import type { Identity } from './doorkeeper.ts'
+import type { Identification, Identity, SessionDoor } from '../session-door.ts'
+import { cookieOf, credentialIn, keyInCookie } from './credentials.ts'
+import type { Doorkeeper } from './doorkeeper.ts'
 import type { Exchange, Exchanges } from './exchanges.ts'
 import { readJsonBody } from './json-body.ts'
 import { answeredWhileClosing, sendAnswer, sendProblem } from './send.ts'
@@ -15,6 +17,11 @@ export interface CarrierParts {
   readonly door: Door
   readonly exchanges: Exchanges
   readonly logger: Logger
+  readonly doorkeeper: Doorkeeper
+  /** Browsers reach it by https only. */
+  readonly behindHttps: boolean
+  /** What stands before the paths of the API for those outside. */
+  readonly basePath: string
 }
 
 /** Carries requests to `perform` and its answers back. It knows no endpoint. */
@@ -32,6 +39,7 @@ export class Carrier {
         method,
         url: toPattern(path),
         bodyLimit: bodyMaxBytes,
+        config: { isOpen: route.endpoint.isOpen === true },
         handler: (request, reply) => this.#carry(route, request, reply),
       })
     }
@@ -45,8 +53,16 @@ export class Carrier {
     if (route.endpoint.params !== undefined && Object.values(params).includes('')) {
       return sendProblem(reply, problem('not_found', 'There is nothing at this path: an id in it is empty.'))
     }
-    const raw = new CarriedRequest(request, exchange)
-    return sendAnswer(reply, answeredWhileClosing(await perform(route, this.#parts.door, actor, raw)))
+    const raw = new CarriedRequest(request, exchange, this.#parts)
+    const answer = await perform(route, this.#parts.door, actor, raw)
+    return sendAnswer(reply, this.#seenFromOutside(answeredWhileClosing(answer)))
+  }
+
+  #seenFromOutside(answer: Answer): Answer {
+    const { basePath } = this.#parts
+    const { location } = answer.headers
+    if (basePath === '' || location === undefined) return answer
+    return { ...answer, headers: { ...answer.headers, location: `${basePath}${location}` } }
   }
 
   /** Errors of fastify, of the parsers, and ours. They say what was wrong, and nothing of the inside. */
@@ -80,8 +96,18 @@ class CarriedRequest implements RawRequest {
   readonly idempotencyKey: string | null
   readonly ifMatch: string | null
   readonly #exchange: Exchange
+  readonly #request: FastifyRequest
+  readonly #parts: CarrierParts
 
-  constructor({ params, query, body, raw: { headers } }: FastifyRequest, exchange: Exchange) {
+  constructor(request: FastifyRequest, exchange: Exchange, parts: CarrierParts) {
+    const {
+      params,
+      query,
+      body,
+      raw: { headers },
+    } = request
+    this.#request = request
+    this.#parts = parts
     this.params = params as Record<string, string>
     this.query = query
     this.body = body
@@ -92,6 +118,35 @@ class CarriedRequest implements RawRequest {
 
   get signal(): AbortSignal {
     return this.#exchange.signal
+  }
+
+  get session(): SessionDoor {
+    return new CarriedSession(this.#request, this.#exchange.identity as Identity, this.#parts)
+  }
+}
+
+/** Made only for those who log in, log out or ask who they are. */
+class CarriedSession implements SessionDoor {
+  readonly identity: Identity
+  readonly isByCookie: boolean
+  readonly cookieKey: string | null
+  readonly #address: string
+  readonly #parts: CarrierParts
+
+  constructor({ raw: { headers }, ip }: FastifyRequest, identity: Identity, parts: CarrierParts) {
+    this.identity = identity
+    this.isByCookie = credentialIn(headers).isByCookie
+    this.cookieKey = keyInCookie(headers)
+    this.#address = ip
+    this.#parts = parts
+  }
+
+  identify(key: string): Promise<Identification> {
+    return this.#parts.doorkeeper.identify(key, this.#address)
+  }
+
+  cookieOf(key: string | null): string {
+    return cookieOf(key, { path: `${this.#parts.basePath}/`, isSecure: this.#parts.behindHttps })
   }
 }
 

@@ -1,30 +1,26 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { type Authentication, authenticate, requiresKeys } from '../../operations/api-keys.ts'
 import type { OperationContext } from '../../operations/context.ts'
 import type { Logger } from '../../platform/logger.ts'
 import type { ApiKey } from '../../store/keys.ts'
-import type { Actor } from '../handlers/handler.ts'
 import { type Problem, problem, problemOf } from '../problems.ts'
+import type { Identification, Identity } from '../session-door.ts'
 import { toldWhileClosing } from './send.ts'
 import { TokenBuckets } from './token-buckets.ts'
-
-/** Who asks, as far as the server knows. */
-export interface Identity {
-  readonly actor: Actor
-  /** Null: nobody in particular, on a store without keys. */
-  readonly keyId: string | null
-}
-
-export type Identification =
-  | { readonly kind: 'identified'; readonly identity: Identity }
-  | { readonly kind: 'refused'; readonly problem: Problem; readonly headers: Readonly<Record<string, string>> }
 
 /** Wrong keys per second and address. More are refused without saying why. */
 const WRONG_KEYS_PER_SECOND = 20
 
 const ANYBODY: Identification = {
   kind: 'identified',
-  identity: { actor: { name: 'anonymous', role: 'admin' }, keyId: null },
+  identity: { actor: { name: 'anonymous', role: 'admin' }, keyId: null, expiresAt: null, isKnown: true },
+}
+
+/** Who has no key where one is needed. Lets in nowhere but where everybody may come. */
+export const NOBODY: Identity = {
+  actor: { name: 'nobody', role: 'viewer' },
+  keyId: null,
+  expiresAt: null,
+  isKnown: false,
 }
 
 /**
@@ -79,16 +75,8 @@ export class Doorkeeper {
   }
 }
 
-function identified({ keyId, name, role }: ApiKey): Identification {
-  return { kind: 'identified', identity: { actor: { name: `key:${name}`, role }, keyId } }
-}
-
-const BEARER = /^Bearer +([^\s]+) *$/i
-
-/** The key that came with the request, or null. */
-export function keyIn({ authorization, 'x-api-key': apiKey }: IncomingHttpHeaders): string | null {
-  const bearer = authorization === undefined ? null : BEARER.exec(authorization)
-  return bearer?.[1] ?? (typeof apiKey === 'string' && apiKey !== '' ? apiKey : null)
+function identified({ keyId, name, role, expiresAt }: ApiKey): Identification {
+  return { kind: 'identified', identity: { actor: { name: `key:${name}`, role }, keyId, expiresAt, isKnown: true } }
 }
 
 const HOW_TO_GIVE_ONE = 'Send it as `Authorization: Bearer <key>` or `X-API-Key: <key>`.'

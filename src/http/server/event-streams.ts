@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { PawlError } from '../../domain/errors.ts'
 import type { OperationContext } from '../../operations/context.ts'
 import type { Logger } from '../../platform/logger.ts'
-import { type Doorkeeper, keyIn } from './doorkeeper.ts'
+import { credentialIn } from './credentials.ts'
+import type { Doorkeeper } from './doorkeeper.ts'
 import { type EventsQuery, filterOf, readEventsQuery } from './event-filter.ts'
 import { EventStream, type EventStreamStart } from './event-stream.ts'
 import type { EventTail } from './event-tail.ts'
@@ -42,7 +43,7 @@ export class EventStreams {
       try {
         const start = await this.#start(tail, lastIdOf(request, query))
         if (this.#isEnded) throw shuttingDown()
-        const isWelcome = () => this.#isWelcome(keyIn(request.headers), request.ip)
+        const isWelcome = () => this.#isWelcome(credentialIn(request.headers).key, request.ip)
         const { clock } = this.#parts.context
         const stream = new EventStream({ response: reply.raw, tail, clock, filter, isWelcome }, start)
         reply.hijack()

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PawlError } from '../../domain/errors.ts'
-import type { Identity } from './doorkeeper.ts'
+import type { Identity } from '../session-door.ts'
 
 /** One request that is being answered. */
 export class Exchange {

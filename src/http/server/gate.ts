@@ -1,7 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../../platform/clock.ts'
 import { problem } from '../problems.ts'
-import { type Doorkeeper, type Identity, keyIn, retryAfter } from './doorkeeper.ts'
+import type { Identification, Identity } from '../session-door.ts'
+import { credentialIn } from './credentials.ts'
+import { type Dashboard, isNavigation } from './dashboard.ts'
+import { type Doorkeeper, NOBODY, retryAfter } from './doorkeeper.ts'
 import type { Exchanges } from './exchanges.ts'
 import type { HostGuard } from './host-guard.ts'
 import type { OriginGuard } from './origin-guard.ts'
@@ -21,6 +24,8 @@ export interface GateParts {
   readonly origins: OriginGuard
   readonly doorkeeper: Doorkeeper
   readonly exchanges: Exchanges
+  /** Null: none is served. */
+  readonly dashboard: Dashboard | null
   readonly rateLimit: CheckedHttpOptions['rateLimit']
 }
 
@@ -37,15 +42,22 @@ export class Gate {
 
   /** Calls `pass` or answers. */
   check(request: FastifyRequest, reply: FastifyReply, pass: () => void): void {
-    const { hosts, origins, doorkeeper } = this.#parts
+    const { hosts, origins, doorkeeper, dashboard } = this.#parts
     const { raw } = request
-    const refusal = hosts.check(raw) ?? origins.check(raw.headers)
+    // The router has the last word on what is a route: a path may be written in many ways.
+    const isPage = request.is404 && dashboard?.serves(raw) === true
+    const refusal = hosts.check(raw) ?? (isPage && isNavigation(raw.headers) ? null : origins.check(raw.headers))
     if (refusal !== null) return void sendProblem(reply, refusal)
     origins.share(raw.headers.origin, reply.raw)
+    // The page must be there before somebody can log in; it holds nothing that is not public.
     // A browser asks by OPTIONS, and without a key, whether it may ask.
-    if (raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
-    void doorkeeper.identify(keyIn(raw.headers), request.ip).then((found) => {
+    if (isPage || raw.method === 'OPTIONS' || OPEN_TO_ALL.test(raw.url ?? '')) return pass()
+    const { key, isByCookie } = credentialIn(raw.headers)
+    const forged = isByCookie && changes(raw.method) ? origins.checkOwnPage(raw.headers) : null
+    if (forged !== null) return void sendProblem(reply, forged)
+    void doorkeeper.identify(key, request.ip).then((found) => {
       if (found.kind === 'identified') this.#admit(found.identity, reply, pass)
+      else if (isOpen(request) && isOnlyUnknown(found)) this.#admit(NOBODY, reply, pass)
       else sendProblem(reply, found.problem, found.headers)
     })
   }
@@ -65,4 +77,18 @@ export class Gate {
   #isLimited({ keyId }: Identity): boolean {
     return keyId !== null || this.#parts.rateLimit !== null
   }
+}
+
+function changes(method: string | undefined): boolean {
+  return method !== 'GET' && method !== 'HEAD'
+}
+
+/** The route says so itself, however its path was written. */
+function isOpen({ routeOptions: { config } }: FastifyRequest): boolean {
+  return (config as { readonly isOpen?: boolean }).isOpen === true
+}
+
+/** Not: a store that does not answer, or somebody who guesses. */
+function isOnlyUnknown(found: Extract<Identification, { kind: 'refused' }>): boolean {
+  return found.problem.code === 'unauthenticated'
 }

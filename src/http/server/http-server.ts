@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import fastify, { type FastifyInstance } from 'fastify'
 import { PawlError } from '../../domain/errors.ts'
@@ -9,8 +8,11 @@ import { DOOR } from '../../operations/door.ts'
 import { BODY_MAX_BYTES } from '../contract/endpoint.ts'
 import { endpoints } from '../contract/index.ts'
 import { routes } from '../handlers/index.ts'
+import { readVersion } from '../session-door.ts'
+import { leaveBasePath } from './base-path.ts'
 import { Carrier, readOnlyJson } from './carrier.ts'
 import { Connections } from './connections.ts'
+import { Dashboard } from './dashboard.ts'
 import { Doorkeeper } from './doorkeeper.ts'
 import { EventStreams } from './event-streams.ts'
 import { Exchanges } from './exchanges.ts'
@@ -78,8 +80,10 @@ class ListeningServer implements HttpServer {
     this.#metrics = new Metrics({ context, tail, logger, version })
     this.#streams = new EventStreams({ context, logger, doorkeeper, tail })
     const hosts = new HostGuard([options.host, ...options.allowedHosts])
-    const gate = new Gate({ clock: context.clock, hosts, origins, doorkeeper, exchanges, rateLimit: options.rateLimit })
-    const carrier = new Carrier({ door, exchanges, logger })
+    const { rateLimit, basePath } = options
+    const dashboard = options.dashboard === null ? null : new Dashboard(options.dashboard, basePath)
+    const gate = new Gate({ clock: context.clock, hosts, origins, doorkeeper, exchanges, dashboard, rateLimit })
+    const carrier = new Carrier({ door, exchanges, logger, doorkeeper, basePath, behindHttps: options.behindHttps })
     const app = this.#compose(carrier)
     app.addHook('onRequest', (request, reply, pass) => gate.check(request, reply, pass))
     const paths = new PathTable()
@@ -88,7 +92,7 @@ class ListeningServer implements HttpServer {
       paths.add(endpoint.method, endpoint.path)
       if (endpoint.method === 'GET') paths.add('HEAD', endpoint.path)
     }
-    const document = once(() => JSON.stringify(openApiDocument(endpoints, version)))
+    const document = once(() => JSON.stringify(openApiDocument(endpoints, version, basePath)))
     const own = mountOwnRoutes(app, {
       door,
       exchanges,
@@ -99,7 +103,11 @@ class ListeningServer implements HttpServer {
       isClosing: () => this.#closed !== null,
     })
     for (const [path, methods] of own) for (const method of methods) paths.add(method, path)
-    app.setNotFoundHandler((request, reply) => answerNotFound(paths, origins, request, reply))
+    app.setNotFoundHandler((request, reply) => {
+      if (dashboard?.serves(request.raw) !== true) return answerNotFound(paths, origins, request, reply)
+      exchanges.of(reply.raw).route = '/'
+      return dashboard.answer(request.raw, reply)
+    })
     this.#app = app
   }
 
@@ -143,6 +151,7 @@ class ListeningServer implements HttpServer {
   #timed(handler: RequestListener): RequestListener {
     return (request, response) => {
       readTarget(request)
+      leaveBasePath(request, this.#options.basePath)
       this.#exchanges.begin(request, response, this.#metrics.time())
       handler(request, response)
     }
@@ -162,13 +171,6 @@ class ListeningServer implements HttpServer {
     })
     await this.#app.close()
   }
-}
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return version
 }
 
 function once<T>(make: () => T): () => T {

@@ -12,7 +12,11 @@ export interface OpenApiDocument {
 }
 
 /** The whole API as an OpenAPI 3.1 document, made of the very schemas that check the requests. */
-export function openApiDocument(endpoints: Readonly<Record<string, unknown>>, version: string): OpenApiDocument {
+export function openApiDocument(
+  endpoints: Readonly<Record<string, unknown>>,
+  version: string,
+  basePath: string,
+): OpenApiDocument {
   const schemas = new JsonSchemas()
   const paths: Record<string, Record<string, JsonSchema>> = {}
   const tags = new Set<string>()
@@ -34,9 +38,9 @@ export function openApiDocument(endpoints: Readonly<Record<string, unknown>>, ve
         'Lists answer `{ items, next_cursor }`; a page may be short though more follows: `next_cursor` alone tells.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: `${basePath}/` }],
     // Either kind of key; none where the store has none.
-    security: [{ bearer: [] }, { api_key: [] }, {}],
+    security: [{ bearer: [] }, { api_key: [] }, { session: [] }, {}],
     tags: [...tags, 'Server'].map((name) => ({ name })),
     paths: Object.fromEntries(Object.entries(paths).sort(([a], [b]) => (a < b ? -1 : 1))),
     components: {
@@ -49,6 +53,12 @@ export function openApiDocument(endpoints: Readonly<Record<string, unknown>>, ve
           in: 'header',
           name: 'X-API-Key',
           description: 'The same key in a header of its own.',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'pawl_session',
+          description: 'The cookie that `POST /api/session` gives to a browser.',
         },
       },
     },
@@ -68,11 +78,12 @@ const COMMON_HEADERS = {
 }
 
 function operation(name: string, endpoint: Endpoint, schemas: JsonSchemas): JsonSchema {
-  const { summary, tag, role, body, isBodyOptional = false } = endpoint
+  const { summary, tag, role, isOpen = false, body, isBodyOptional = false } = endpoint
   return {
     operationId: name,
     summary,
-    description: `Needs the role \`${role}\`.`,
+    description: isOpen ? 'Needs no key.' : `Needs the role \`${role}\`.`,
+    ...(isOpen && { security: [{}] }),
     tags: [tag],
     parameters: parametersOf(endpoint, schemas),
     ...(body !== undefined && { requestBody: { required: !isBodyOptional, content: jsonContent(body, schemas) } }),

@@ -21,6 +21,16 @@ export class OriginGuard {
     return site === 'cross-site' || site === 'same-site' ? refused(`a page of another origin (${site})`) : null
   }
 
+  /**
+   * A browser adds its cookie to whatever a page makes it send. So what changes something by a cookie must show that a page
+   * of this very server asked for it; no other origin may, not even an allowed one.
+   */
+  checkOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHeaders): Problem | null {
+    const isOwnOrigin = origin === undefined ? site !== undefined : isSameOrigin(origin, host)
+    const isOwnSite = site === undefined || site === 'same-origin'
+    return isOwnOrigin && isOwnSite ? null : refused(origin ?? 'nowhere that a browser would tell')
+  }
+
   /** Lets a page of an allowed origin read the answer. */
   share(origin: string | undefined, response: ServerResponse): void {
     if (this.#allowed.size === 0) return

@@ -66,9 +66,26 @@ export function sendText(reply: FastifyReply, { status, text, type, headers = NO
   return write(reply, status, all, text)
 }
 
+export interface SentBytes {
+  readonly status: number
+  readonly headers: Headers
+  readonly bytes?: Buffer
+}
+
+/** What is no JSON. Its headers come before those that every answer has. */
+export function sendBytes(reply: FastifyReply, { status, headers, bytes }: SentBytes): FastifyReply {
+  const length = bytes === undefined ? {} : { 'content-length': bytes.length }
+  return write(reply, status, { ...SAFE_HEADERS, ...headers, ...length }, bytes)
+}
+
 /** Past fastify, which would look at each header again. Those that were set on the response before are sent too. */
-function write(reply: FastifyReply, status: number, headers: OutgoingHttpHeaders, text?: string): FastifyReply {
+function write(
+  reply: FastifyReply,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  body?: string | Buffer,
+): FastifyReply {
   const { raw } = reply.hijack()
-  if (!raw.headersSent) raw.writeHead(status, headers).end(text)
+  if (!raw.headersSent) raw.writeHead(status, headers).end(body)
   return reply
 }

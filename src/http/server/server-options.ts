@@ -1,5 +1,7 @@
 import { invalid, readText, readWhole, refuseUnknownKeys } from '../../domain/options.ts'
 import { type Logger, neverThrowing } from '../../platform/logger.ts'
+import { readBasePath } from './base-path.ts'
+import { DASHBOARD_FOLDER } from './dashboard.ts'
 
 export interface HttpOptions {
   /** The address to listen on. Any but the machine's own loopback needs API keys. @default '127.0.0.1' */
@@ -16,6 +18,12 @@ export interface HttpOptions {
   readonly allowedOrigins?: readonly string[]
   /** Requests per second and key; false: as many as come. @default 1_000, and false on loopback without keys */
   readonly rateLimit?: number | false
+  /** Serves the dashboard too, at `/`: the one of this package, or the files of another folder. @default false */
+  readonly dashboard?: boolean | string
+  /** Under which path a proxy offers this server, such as `/pawl`. @default none */
+  readonly basePath?: string
+  /** Browsers reach it through a proxy that speaks https: the cookie of a session goes no other way. @default false */
+  readonly behindHttps?: boolean
   /** How long `close` waits for requests that are being answered. @default 30_000 */
   readonly shutdownTimeoutMs?: number
   /** @default the scheduler's */
@@ -29,6 +37,11 @@ export interface CheckedHttpOptions {
   readonly allowedOrigins: ReadonlySet<string>
   /** Null: nobody said. */
   readonly rateLimit: number | false | null
+  /** The folder of its files. Null: none is served. */
+  readonly dashboard: string | null
+  /** Nothing, or with a slash before and none behind. */
+  readonly basePath: string
+  readonly behindHttps: boolean
   readonly shutdownTimeoutMs: number
   readonly logger: Logger | null
 }
@@ -42,6 +55,9 @@ const KNOWN = [
   'allowedHosts',
   'allowedOrigins',
   'rateLimit',
+  'dashboard',
+  'basePath',
+  'behindHttps',
   'shutdownTimeoutMs',
   'logger',
 ] as const satisfies readonly (keyof HttpOptions)[]
@@ -55,6 +71,9 @@ export function readHttpOptions(options: HttpOptions): CheckedHttpOptions {
     allowedHosts: readList(options.allowedHosts, 'allowedHosts').map(readHost),
     allowedOrigins: new Set(readList(options.allowedOrigins, 'allowedOrigins').map(readOrigin)),
     rateLimit: readRateLimit(options.rateLimit),
+    dashboard: readDashboard(options.dashboard),
+    basePath: readBasePath(options.basePath, 'basePath'),
+    behindHttps: readSwitch(options.behindHttps, 'behindHttps'),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
     logger: logger === null ? null : neverThrowing(readLogger(logger)),
   }
@@ -81,6 +100,17 @@ function readOrigin(origin: unknown, index: number): string {
 function readRateLimit(rate: unknown): number | false | null {
   if (rate === undefined) return null
   return rate === false ? false : readWhole(rate, 1, RATE_MAX, 'rateLimit')
+}
+
+function readSwitch(value: unknown, path: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  throw invalid(path, 'true or false', value)
+}
+
+function readDashboard(dashboard: unknown = false): string | null {
+  if (typeof dashboard === 'boolean') return dashboard ? DASHBOARD_FOLDER : null
+  if (typeof dashboard === 'string' && dashboard !== '') return dashboard
+  throw invalid('dashboard', 'true, false or the path of a folder', dashboard)
 }
 
 function readLogger(logger: Logger): Logger {
