@@ -99,6 +99,24 @@ describe('a proxy', () => {
     expect((await again.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 
+  test('lets nothing overtake when the delay changes again and again', async () => {
+    await using proxy = await open()
+    await using client = await connectTo(proxy, { pipeline: true })
+    const answers: Promise<unknown>[] = []
+    const everyTurn = async (count: number) => {
+      for (let turn = 0; turn < count; turn++) {
+        const number = answers.length
+        answers.push(client.query(`select ${number} as number`).then(({ rows }) => rows[0].number === number))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    for (let change = 0; change < 60; change++) {
+      proxy.delay(change % 2 === 0 ? 7 : 0)
+      await everyTurn(30)
+    }
+    expect((await Promise.all(answers)).filter((isOwn) => !isOwn)).toEqual([])
+  })
+
   test('delays each way, and lets nothing overtake', async () => {
     await using proxy = await open()
     await using client = await connectTo(proxy)

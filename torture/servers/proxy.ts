@@ -47,8 +47,8 @@ export class Proxy implements AsyncDisposable {
   readonly #listener: Server
   readonly #target: URL
   readonly #pairs = new Set<Pair>()
-  /** Until when what was sent to a socket is still on its way. */
-  readonly #busyUntil = new WeakMap<Socket, number>()
+  /** What was sent to a socket and has not arrived yet, in its order. */
+  readonly #onTheirWay = new WeakMap<Socket, { readonly chunk: Buffer; readonly dueAt: number }[]>()
   #delayMs = 0
   #isFrozen = false
   #isDeaf = false
@@ -218,13 +218,27 @@ export class Proxy implements AsyncDisposable {
     return []
   }
 
-  /** Nothing overtakes what was sent before it, also when the delay has changed in between. */
+  /** Nothing overtakes what was sent before it, also when the delay has changed in between: timers alone would not see to that. */
   #forward(to: Socket, chunk: Buffer): void {
-    const now = performance.now()
-    const dueAt = Math.max(now + this.#delayMs, this.#busyUntil.get(to) ?? 0)
-    if (dueAt <= now) return void to.write(chunk)
-    this.#busyUntil.set(to, dueAt)
-    setTimeout(() => to.write(chunk), dueAt - now)
+    const waiting = this.#onTheirWay.get(to)
+    const dueAt = performance.now() + this.#delayMs
+    if (waiting !== undefined) waiting.push({ chunk, dueAt })
+    else if (this.#delayMs === 0) to.write(chunk)
+    else {
+      this.#onTheirWay.set(to, [{ chunk, dueAt }])
+      this.#deliver(to)
+    }
+  }
+
+  #deliver(to: Socket): void {
+    const waiting = this.#onTheirWay.get(to) ?? []
+    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
+      const leftMs = next.dueAt - performance.now()
+      if (leftMs > 0) return void setTimeout(() => this.#deliver(to), Math.ceil(leftMs))
+      waiting.shift()
+      to.write(next.chunk)
+    }
+    this.#onTheirWay.delete(to)
   }
 
   #break(pair: Pair): void {
