@@ -74,8 +74,8 @@ export function requestThrough(transport: Transport): RequestAnswer {
 
 const SUCCESSES = [200, 201, 202]
 
-/** A list ends in the plural of what it lists; these two words only look like one. */
-const LIST = /^GET .*(?<!\/status|\/statistics)(?<=s)$/
+/** A list ends in the plural of what it lists; these words only look like one. */
+const LIST = /^GET .*(?<!\/status|\/statistics|\/counts)(?<=s)$/
 
 /** The one thing that is asked for or changed, by its id. */
 const ONE = /^(?:GET|PATCH) .*\{(\w+_id)\}$/

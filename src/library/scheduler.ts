@@ -273,6 +273,14 @@ export class Scheduler {
     return this.#life.call(() => history.listJobs(this.#context, options))
   }
 
+  /** For each chain that depends on the chain of this Job its latest Job. */
+  listChildren(
+    jobId: string,
+    options?: Parameters<typeof history.listChildren>[2],
+  ): ReturnType<typeof history.listChildren> {
+    return this.#life.call(() => history.listChildren(this.#context, jobId, options))
+  }
+
   /** Newest first. */
   listRuns(options?: Parameters<typeof history.listRuns>[1]): ReturnType<typeof history.listRuns> {
     return this.#life.call(() => history.listRuns(this.#context, options))

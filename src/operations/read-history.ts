@@ -3,8 +3,9 @@ import type { Job, JobStatus } from '../domain/job.ts'
 import type { JsonObject } from '../domain/json.ts'
 import { invalid, readText, readWhole, readWord, refuseUnknownKeys } from '../domain/options.ts'
 import type { LogLevel, Run, RunStatus } from '../domain/run.ts'
-import type { Page } from '../store/jobs.ts'
+import type { JobFilter, Page } from '../store/jobs.ts'
 import type { OperationContext } from './context.ts'
+import { type JobSearch, readSearch, SEARCH_KEYS } from './job-search.ts'
 import { jobNotFound, runNotFound } from './not-found.ts'
 
 const PAGE_MAX = 200
@@ -55,7 +56,7 @@ const JOB_MARKS = ['type', 'tag', 'templateId', 'scheduleId', 'groupId'] as cons
  * Newest first; with the status QUEUED, in the order of the queue. A page of several filters looks at a bounded number of
  * Jobs, so it may be short, even empty, though `nextCursor` says that more follow.
  */
-export function listJobs(
+export async function listJobs(
   context: OperationContext,
   options: PageOptions & {
     readonly status?: JobStatus
@@ -64,14 +65,43 @@ export function listJobs(
     readonly templateId?: string
     readonly scheduleId?: string
     readonly groupId?: string
-  } = {},
-): Promise<Page<Job>> {
-  refuseUnknownKeys(options, ['limit', 'cursor', 'status', ...JOB_MARKS], '')
+  } & JobSearch = {},
+): Promise<ListedJobs> {
+  refuseUnknownKeys(options, ['limit', 'cursor', 'status', ...JOB_MARKS, ...SEARCH_KEYS], '')
   if (options.status !== undefined) readWord(options.status, ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'], 'status')
   for (const name of JOB_MARKS) {
     if (options[name] !== undefined) readText(options[name], name)
   }
-  return context.store.listJobs({ ...options, ...readPage(options) }, context.clock.now())
+  const { limit: _limit, cursor: _cursor, status, type, tag, templateId, scheduleId, groupId, ...search } = options
+  const marks = { status, type, tag, templateId, scheduleId, groupId }
+  const filter = { ...withoutUndefined(marks), ...readSearch(search, status), ...readPage(options) }
+  const page = await context.store.listJobs(filter as JobFilter, context.clock.now())
+  return { ...page, limited: page.nextCursor !== null && page.items.length < filter.limit }
+}
+
+/** A page of Jobs. */
+export interface ListedJobs extends Page<Job> {
+  /** It is short because it looked at as many Jobs as a page may: what follows may match as well. */
+  readonly limited: boolean
+}
+
+function withoutUndefined(marks: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(marks).filter(([, value]) => value !== undefined))
+}
+
+/**
+ * For each chain that depends on the chain of this Job its latest Job, in the order in which they were accepted. The order
+ * of a sequential group is no such dependency.
+ */
+export async function listChildren(
+  context: OperationContext,
+  jobId: string,
+  options: PageOptions = {},
+): Promise<Page<Job>> {
+  refuseUnknownKeys(options, ['limit', 'cursor'], '')
+  const page = await context.store.listChildren(readText(jobId, 'jobId'), readPage(options), context.clock.now())
+  if (page === null) throw jobNotFound(jobId)
+  return page
 }
 
 /** The latest start first; with a type, the newest Job first. Pages may be short, as those of Jobs. */

@@ -53,3 +53,24 @@ function addUp(rows: readonly HourOfNode[], from: number): Hour[] {
   }
   return hours
 }
+
+/** Jobs by where they stand. A number that is `countedTo` means so many or more. */
+export interface JobCounts {
+  readonly countedTo: number
+  readonly queued: number
+  /** Of the queued, those that nothing but limits, places and nodes keeps from starting. */
+  readonly ready: number
+  readonly running: number
+  readonly finished: number
+  readonly cancelled: number
+}
+
+/** Never counts over history. */
+export async function countJobs({ store, clock }: Pick<OperationContext, 'store' | 'clock'>): Promise<JobCounts> {
+  const [queue, ended] = await Promise.all([
+    store.countQueue(QUEUE_COUNT_MAX, clock.now()),
+    store.countEnded(QUEUE_COUNT_MAX),
+  ])
+  const { queued, ready, running } = queue
+  return { countedTo: QUEUE_COUNT_MAX, queued, ready, running, ...ended }
+}

@@ -129,9 +129,24 @@ export interface JobFilter {
   readonly templateId?: string
   readonly scheduleId?: string
   readonly groupId?: string
+  /** What came of its Run. Without a type and a mark such as a tag, the latest start comes first. */
+  readonly outcome?: RunStatus
+  /** Jobs whose params have something there: names of fields, and of items of lists their numbers. */
+  readonly paramsPath?: readonly string[]
+  /** And this, as a person writes it: a text without quotes. */
+  readonly paramsValue?: string
+  /** Jobs whose Run's error has this text in it, whichever way it is capitalised. */
+  readonly error?: string
+  readonly createdFrom?: number
+  readonly createdBefore?: number
   readonly limit: number
   /** Null or absent: from the first on. */
   readonly cursor?: string | null
+}
+
+export interface ChildrenPage {
+  readonly limit: number
+  readonly cursor: string | null
 }
 
 export interface Page<Item> {
@@ -232,6 +247,12 @@ export interface JobStore {
 
   /** Newest first; with the status QUEUED, in the order of the queue. */
   listJobs(filter: JobFilter, now: number): Promise<Page<Job>>
+
+  /**
+   * Of each chain that somebody made depend on the chain of this Job, its latest Job, in the order in which the chains were
+   * accepted. Null: there is no such Job.
+   */
+  listChildren(jobId: string, page: ChildrenPage, now: number): Promise<Page<Job> | null>
 
   /** QUEUED Jobs in the order of the queue, from its head. */
   listQueue(limit: number, now: number): Promise<readonly Job[]>

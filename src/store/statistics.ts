@@ -44,6 +44,13 @@ export interface QueueCounts {
   readonly runningDirects: number
 }
 
+/** Jobs that have ended; no more than `countMax` of each are counted. */
+export interface EndedCounts {
+  /** Jobs with a Run that has ended, also one that was aborted. */
+  readonly finished: number
+  readonly cancelled: number
+}
+
 export interface StatisticsStore {
   /** Everything that was ever counted. */
   readTotals(): Promise<Counts>
@@ -59,4 +66,7 @@ export interface StatisticsStore {
 
   /** Looks at no more than `countMax` rows for each number. */
   countQueue(countMax: number, now: number): Promise<QueueCounts>
+
+  /** Looks at no more than `countMax` rows for each number, and at some that execute. */
+  countEnded(countMax: number): Promise<EndedCounts>
 }

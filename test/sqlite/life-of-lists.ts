@@ -46,7 +46,30 @@ export async function readLists(store: Store, now: number): Promise<void> {
       await walk((cursor) => store.listRuns({ ...status, ...type, limit: 2, cursor }))
     }
   }
+  const searches = [
+    { paramsPath: ['x'] },
+    { error: 'x' },
+    { createdFrom: 1, createdBefore: now },
+    { outcome: 'FAILED' as const, error: 'x' },
+    { outcome: 'COMPLETED' as const },
+    { status: 'QUEUED' as const, paramsPath: ['x'] },
+  ]
+  for (const search of searches) await walk((cursor) => store.listJobs({ ...search, limit: 2, cursor }, now))
+  const dependent = await findDependent(store, now)
+  await store.listChildren(dependent.dependsOn[0] ?? '', { limit: 2, cursor: null }, now)
+  await store.countEnded(1_000)
   await store.readTotals()
   await store.listHours(now - 24 * HOUR_MS, 100)
   await store.countQueue(1_000, now)
+}
+
+async function findDependent(store: Store, now: number) {
+  let cursor: string | null = null
+  do {
+    const page: Awaited<ReturnType<Store['listJobs']>> = await store.listJobs({ limit: 200, cursor }, now)
+    const found = page.items.find(({ dependsOn }) => dependsOn.length > 0)
+    if (found !== undefined) return found
+    cursor = page.nextCursor
+  } while (cursor !== null)
+  throw new Error('no Job of this life depends on another')
 }

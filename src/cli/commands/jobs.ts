@@ -11,6 +11,7 @@ import { collect, given, readInstantOption, readWholeOption, readWordOption } fr
 import { readParams } from '../read-params.ts'
 
 const JOB = 'the id of the job, in full'
+const OUTCOMES = ['COMPLETED', 'FAILED', 'SKIPPED'] as const
 const STATUSES = ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'] as const
 
 export function register(program: Command, cli: Cli): void {
@@ -38,10 +39,17 @@ function registerReading(jobs: Command, cli: Cli): void {
     .option('--template <id>', 'only of this template')
     .option('--schedule <id>', 'only of this schedule')
     .option('--group <id>', 'only of this group')
+    .addOption(choice('--outcome <outcome>', `only of which this came: ${OUTCOMES.join(', ')}`, OUTCOMES))
+    .option('--params-path <path>', 'only with something there in the params, such as user.id')
+    .option('--params-value <value>', 'and with this value there')
+    .option('--error <text>', 'only with this text in the error')
+    .option('--created-after <instant>', 'only accepted at this instant or later')
+    .option('--created-before <instant>', 'only accepted before this instant')
     .addHelpText(
       'after',
       examples([
         ['pawl jobs list --type story --limit 10', 'the ten newest of one type'],
+        ["pawl jobs list --outcome FAILED --error 'no space'", 'those that failed for one reason'],
         ['pawl jobs list --status FINISHED --all --json', 'all that have ended, for a program'],
       ]),
     )
@@ -130,6 +138,12 @@ interface ListOptions extends PageOptions {
   readonly template?: string
   readonly schedule?: string
   readonly group?: string
+  readonly outcome?: string
+  readonly paramsPath?: string
+  readonly paramsValue?: string
+  readonly error?: string
+  readonly createdAfter?: string
+  readonly createdBefore?: string
 }
 
 async function list(cli: Cli, options: ListOptions): Promise<void> {
@@ -140,6 +154,12 @@ async function list(cli: Cli, options: ListOptions): Promise<void> {
     template_id: options.template,
     schedule_id: options.schedule,
     group_id: options.group,
+    outcome: readWordOption(options.outcome, OUTCOMES, '--outcome'),
+    params_path: options.paramsPath,
+    params_value: options.paramsValue,
+    error: options.error,
+    created_after: options.createdAfter,
+    created_before: options.createdBefore,
   })
   await cli.withClient('read', async (client) => {
     const page = await readPages(cli, options, (query) =>

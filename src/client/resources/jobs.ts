@@ -34,6 +34,11 @@ export function jobsOver(request: Request) {
     /** It and all its retries, oldest first. */
     chain: (job_id: string, options: RequestOptions = {}) =>
       request('GET /api/jobs/{job_id}/chain', { params: { job_id }, ...options }),
+    /** Of each chain that depends on its chain the latest Job. */
+    children: (job_id: string, query: QueryOf<'GET /api/jobs/{job_id}/children'> = {}, options: RequestOptions = {}) =>
+      request('GET /api/jobs/{job_id}/children', { params: { job_id }, query, ...options }),
+    /** How many stand where, counted up to 10,000 each. */
+    counts: (options: RequestOptions = {}) => request('GET /api/jobs/counts', options),
     /** Why it is not running, where it runs, or how and why it ended. */
     why: (job_id: string, options: RequestOptions = {}) =>
       request('GET /api/jobs/{job_id}/why', { params: { job_id }, ...options }),

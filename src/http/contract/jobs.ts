@@ -30,6 +30,9 @@ import { logLine, logQuery, output, outputQuery, run } from './run.ts'
 
 const jobPath = z.object({ job_id: pathId })
 
+const SEARCH_LENGTH_MAX = 1_000
+const searchText = z.string().min(1).max(SEARCH_LENGTH_MAX)
+
 export const enqueueJob = endpoint({
   method: 'POST',
   path: '/api/jobs',
@@ -72,7 +75,9 @@ export const listJobs = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Jobs',
-  summary: 'Jobs, newest first; with `status=QUEUED` in the order of the queue.',
+  summary:
+    'Jobs, newest first; with `status=QUEUED` in the order of the queue, with `outcome` alone the latest start first. ' +
+    'A search looks at 2,000 Jobs a page: `limited` says that it stopped there.',
   query: z.strictObject({
     ...pageQuery,
     status: jobStatus.optional(),
@@ -81,9 +86,55 @@ export const listJobs = endpoint({
     template_id: id.optional(),
     schedule_id: id.optional(),
     group_id: id.optional(),
+    outcome: runStatus.optional(),
+    params_path: searchText.optional(),
+    params_value: z.string().max(SEARCH_LENGTH_MAX).optional(),
+    error: searchText.optional(),
+    created_after: instant.optional(),
+    created_before: instant.optional(),
   }),
-  responses: { 200: pageOf(job) },
+  responses: {
+    200: pageOf(job).extend({
+      /** It is short because it looked at as many Jobs as a page may: what follows may match as well. */
+      limited: z.boolean(),
+    }),
+  },
   problems: [],
+})
+
+export const countJobs = endpoint({
+  method: 'GET',
+  path: '/api/jobs/counts',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary: 'Jobs by where they stand. A number that is `counted_to` means so many or more.',
+  responses: {
+    200: z
+      .object({
+        counted_to: z.int(),
+        queued: z.int(),
+        ready: z.int(),
+        running: z.int(),
+        finished: z.int(),
+        cancelled: z.int(),
+      })
+      .meta({ id: 'JobCounts' }),
+  },
+  problems: [],
+})
+
+export const listChildren = endpoint({
+  method: 'GET',
+  path: '/api/jobs/{job_id}/children',
+  role: 'viewer',
+  action: null,
+  tag: 'Jobs',
+  summary: 'Of each chain that depends on this one its latest Job, in the order in which they were accepted.',
+  params: jobPath,
+  query: z.strictObject(pageQuery),
+  responses: { 200: pageOf(job) },
+  problems: ['job_not_found'],
 })
 
 export const getJob = endpoint({

@@ -10,11 +10,12 @@ import { readListedItems } from '../../operations/listed-requests.ts'
 import { moveJob } from '../../operations/move-job.ts'
 import * as history from '../../operations/read-history.ts'
 import { retryJob } from '../../operations/retry-job.ts'
+import { countJobs } from '../../operations/statistics.ts'
 import { explainJob } from '../../operations/why.ts'
 import type { EnqueuedItem, MoveTarget } from '../../store/jobs.ts'
 import * as contract from '../contract/jobs.ts'
 import { accepted, created, ok } from './answer.ts'
-import { given } from './given.ts'
+import { dateOf, given } from './given.ts'
 import { type Call, type Route, route } from './handler.ts'
 import { createdJob, okRetry } from './job-answers.ts'
 import { paramsOf, toEnqueueOptions, toListedItem } from './job-requests.ts'
@@ -48,6 +49,18 @@ function withHeaderKey<Body extends { idempotency_key?: string | undefined }>(bo
 async function readAccepted(context: OperationContext, item: EnqueuedItem) {
   if (item.kind === 'existing' && item.pruned) return { job_id: item.jobId, pruned: true as const }
   return wireJob(await history.getJob(context, item.jobId))
+}
+
+function searchOf(query: Call<typeof contract.listJobs>['query']) {
+  const { outcome, params_path, params_value, error, created_after, created_before } = query
+  return given({
+    outcome,
+    paramsPath: params_path,
+    paramsValue: params_value,
+    error,
+    createdAfter: dateOf(created_after),
+    createdBefore: dateOf(created_before),
+  })
 }
 
 /** Jobs of a list that are read before others get a turn of the event loop. */
@@ -93,8 +106,18 @@ export const jobRoutes: readonly Route[] = [
   route(contract.listJobs, async ({ context, query }) => {
     const { status, type, tag, template_id, schedule_id, group_id } = query
     const filter = given({ status, type, tag, templateId: template_id, scheduleId: schedule_id, groupId: group_id })
-    return okPage(await history.listJobs(context, { ...pageOptions(query), ...filter }), wireJob)
+    const page = await history.listJobs(context, { ...pageOptions(query), ...filter, ...searchOf(query) })
+    return ok({ ...okPage(page, wireJob).body, limited: page.limited })
   }),
+
+  route(contract.countJobs, async ({ context }) => {
+    const { countedTo, ...counts } = await countJobs(context)
+    return ok({ counted_to: countedTo, ...counts })
+  }),
+
+  route(contract.listChildren, async ({ context, params, query }) =>
+    okPage(await history.listChildren(context, params.job_id, pageOptions(query)), wireJob),
+  ),
 
   route(contract.getJob, async ({ context, params }) => {
     const job = await history.getJob(context, params.job_id)

@@ -41,6 +41,7 @@ import { testRecovery } from './recovery.ts'
 import { testReports } from './reports.ts'
 import { testRetry } from './retry.ts'
 import { testSchedules } from './schedules.ts'
+import { testSearches } from './searches.ts'
 import { testServingTickets } from './serving-tickets.ts'
 import { testSlots } from './slots.ts'
 import { testStanding } from './standing.ts'
@@ -101,6 +102,7 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'standing', register: testStanding },
   { title: 'lists', register: testLists },
   { title: 'list filters', register: testListFilters },
+  { title: 'searches', register: testSearches },
   { title: 'statistics', register: testStatistics },
   { title: 'prune', register: testPrune },
   { title: 'types and limits', register: testStoredTypesAndLimits },

@@ -3,7 +3,7 @@ import type { CheckedInvariant, CheckStore, Derived, StoreVitals } from '../../s
 import type { Page } from '../../store/jobs.ts'
 import type { ApiKey, KeyFilter, KeyStore } from '../../store/keys.ts'
 import type { Standing, StandingStore } from '../../store/standing.ts'
-import type { Counts, HourOfNode, QueueCounts, StatisticsStore } from '../../store/statistics.ts'
+import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } from '../../store/statistics.ts'
 import { PostgresBase } from './postgres-base.ts'
 import * as keys from './statements/api-keys.ts'
 import * as audit from './statements/audit.ts'
@@ -33,6 +33,10 @@ export abstract class PostgresDoors extends PostgresBase implements DoorStore {
 
   countQueue(countMax: number, now: number): Promise<QueueCounts> {
     return this.read((connection) => statistics.countQueue(connection, countMax, now))
+  }
+
+  countEnded(countMax: number): Promise<EndedCounts> {
+    return this.read((connection) => statistics.countEnded(connection, countMax))
   }
 
   // Why

@@ -12,6 +12,7 @@ import type { Store } from '../../store/store.ts'
 import { PostgresTriggers } from './postgres-triggers.ts'
 import { cancelJob } from './statements/cancel.ts'
 import { applyCascade, hasCascades } from './statements/cascades.ts'
+import { listChildren } from './statements/children.ts'
 import { CLAIM_ROUNDS_MAX, claimJobs, withoutClaimed } from './statements/claim.ts'
 import type { OpenClaim } from './statements/claim-open.ts'
 import * as damage from './statements/damage.ts'
@@ -101,6 +102,10 @@ export class PostgresStore extends PostgresTriggers implements Store {
 
   listJobs(filter: jobs.JobFilter, now: number): Promise<jobs.Page<Job>> {
     return this.read((connection) => listJobs(connection, filter, now))
+  }
+
+  listChildren(jobId: string, page: jobs.ChildrenPage, now: number): Promise<jobs.Page<Job> | null> {
+    return this.read((connection) => listChildren(connection, jobId, page, now))
   }
 
   listQueue(limit: number, now: number): Promise<readonly Job[]> {

@@ -12,6 +12,7 @@ import type { Store } from '../../store/store.ts'
 import { SqliteTriggers } from './sqlite-triggers.ts'
 import { cancelJob } from './statements/cancel.ts'
 import { applyCascade, hasCascades } from './statements/cascades.ts'
+import { listChildren } from './statements/children.ts'
 import { claimJobs, nextDueAt } from './statements/claim.ts'
 import * as damage from './statements/damage.ts'
 import { findParentResults } from './statements/dependencies.ts'
@@ -95,6 +96,10 @@ export class SqliteStore extends SqliteTriggers implements Store {
 
   listJobs(filter: jobs.JobFilter, now: number): Promise<jobs.Page<Job>> {
     return this.read((connection) => listJobs(connection, this.interned, filter, now))
+  }
+
+  listChildren(jobId: string, page: jobs.ChildrenPage, now: number): Promise<jobs.Page<Job> | null> {
+    return this.read((connection) => listChildren(connection, this.interned, jobId, page, now))
   }
 
   listQueue(limit: number, now: number): Promise<readonly Job[]> {

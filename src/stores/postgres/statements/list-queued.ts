@@ -1,11 +1,13 @@
 import type { Job } from '../../../domain/job.ts'
 import type { JobFilter } from '../../../store/jobs.ts'
 import { beforeEverything, type Found, inQueue, readCursor, type Spot } from '../../shared/list-spots.ts'
+import { asksForTexts, TextBudget } from '../../shared/match-texts.ts'
 import type { Connection, SqlValue } from '../connection.ts'
 import { toJobs } from '../rows.ts'
 import { walkMarks } from './job-walks.ts'
 import { lookThrough, readExactly, readWhole, type Walk, walkKnown } from './list-walks.ts'
 import { type PlaceRow, readListed, selectMatching } from './match-jobs.ts'
+import { matchWalked } from './match-texts.ts'
 
 // What follows a place in the queue is the rest of its priority, then all lower ones: each is one range of an index.
 
@@ -100,8 +102,14 @@ export async function findQueued(connection: Connection, filter: JobFilter): Pro
       ? walkQueue(connection, SELECT_REST, SELECT_LOWER)
       : walkQueue(connection, SELECT_REST_OF_TYPE, SELECT_LOWER_OF_TYPE, type)
   const marks = walkMarks(connection, filter)
-  if (marks.length === 0) return readExactly(queue, from, limit)
+  if (marks.length === 0 && !isSearch(filter)) return readExactly(queue, from, limit)
+  if (asksForTexts(filter)) return findAmongQueued(connection, filter, queue, from)
   return (await findFewQueued(connection, filter, marks, from)) ?? findAmongQueued(connection, filter, queue, from)
+}
+
+/** Whether the order of the queue is not all that is asked for. */
+function isSearch(filter: JobFilter): boolean {
+  return filter.createdFrom !== undefined || filter.createdBefore !== undefined || asksForTexts(filter)
 }
 
 /** Of a tag, a group, a schedule or a template with few Jobs, those that are QUEUED. Null: none of them has few. */
@@ -123,10 +131,11 @@ async function findFewQueued(
 }
 
 function findAmongQueued(connection: Connection, filter: JobFilter, queue: Walk, from: Spot): Promise<Found> {
+  const texts = new TextBudget()
   return lookThrough(from, filter.limit, async (after, rows) => {
-    const places = await queue.read(after, rows)
-    const matching = await selectMatching(connection, places, filter, filter.limit + 1)
-    return { spots: matching.map(toSpot), next: places[rows - 1] ?? null }
+    const spots = await queue.read(after, rows)
+    const matching = await matchWalked(connection, { spots, next: spots[rows - 1] ?? null }, after, filter, texts)
+    return { spots: matching.rows.map(toSpot), next: matching.next }
   })
 }
 

@@ -70,8 +70,13 @@ function walkStarts(connection: Connection, sql: string, ...values: SqlValue[]):
   })
 }
 
+/** All Runs, the latest start first. */
+export function walkLatest(connection: Connection): Walk {
+  return walkStarts(connection, SELECT_LATEST)
+}
+
 /** FAILED and SKIPPED have a table of their own. COMPLETED has not: it is what most Runs are. */
-function walkRare(connection: Connection, status: RunStatus | undefined): Walk | null {
+export function walkRare(connection: Connection, status: RunStatus | undefined): Walk | null {
   if (status !== 'FAILED' && status !== 'SKIPPED') return null
   return walkStarts(connection, SELECT_UNCOMPLETED, status)
 }
@@ -80,7 +85,7 @@ function walkRare(connection: Connection, status: RunStatus | undefined): Walk |
 async function findByStart(connection: Connection, filter: RunFilter): Promise<Found> {
   const { status, limit } = filter
   const from = readCursor(filter.cursor, 2)
-  const latest = walkStarts(connection, SELECT_LATEST)
+  const latest = walkLatest(connection)
   const exact = status === undefined ? latest : walkRare(connection, status)
   if (exact !== null) return readExactly(exact, from, limit)
   return lookThrough(from, limit, async (before, rows) => {
@@ -105,7 +110,7 @@ async function findOfType(connection: Connection, filter: RunFilter, walkOfType:
 }
 
 /** All Runs of a status in the order of their Jobs, if there are few. */
-async function walkFew(byStart: Walk | null): Promise<Walk | null> {
+export async function walkFew(byStart: Walk | null): Promise<Walk | null> {
   const whole = byStart === null ? null : await readWhole(byStart, beforeEverything(2))
   if (whole === null) return null
   const spots = whole.map(([, seq = 0]): Spot => [seq]).toSorted((a, b) => (downward(a, b) ? -1 : 1))

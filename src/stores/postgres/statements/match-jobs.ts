@@ -25,8 +25,11 @@ where ($2::text is null or l.type = $2)
       else 'FINISHED'
     end
   )
+  and ($8::text is null or r.status = $8)
+  and j.created_at >= $9
+  and j.created_at < $10
 order by listed.place
-limit $8`
+limit $11`
 
 /** Where a Job stands, or would stand, in the queue. */
 export interface PlaceRow {
@@ -45,7 +48,8 @@ export async function selectMatching(
 ): Promise<PlaceRow[]> {
   if (spots.length === 0) return []
   const { type = null, tag = null, groupId = null, scheduleId = null, templateId = null, status = null } = filter
-  const wanted = [type, tag, groupId, scheduleId, templateId, status]
+  const { outcome = null, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = filter
+  const wanted = [type, tag, groupId, scheduleId, templateId, status, outcome, createdFrom, createdBefore]
   return connection.all<PlaceRow>(SELECT_MATCHING, seqsOf(spots), ...wanted, limit)
 }
 

@@ -1,4 +1,4 @@
-import type { Counts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
+import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
 import { type HourRow, NOTHING_COUNTED, toHour } from '../../shared/hour-rows.ts'
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -163,4 +163,18 @@ export async function countQueue(connection: Connection, countMax: number, now: 
     waitingTickets: await count(COUNT_WAITING_TICKETS, countMax),
     runningDirects: await count(COUNT_RUNNING_DIRECTS, countMax),
   }
+}
+
+// Newest first, past the few that execute.
+const COUNT_FINISHED = `
+select count(*) as n
+from (select 1 from pawl.runs where seq > 0 and status is not null order by seq desc limit $1) as ended`
+
+const COUNT_CANCELLED = `
+select count(*) as n
+from (select 1 from pawl.jobs where seq > 0 and cancelled_at is not null order by seq desc limit $1) as ended`
+
+export async function countEnded(connection: Connection, countMax: number): Promise<EndedCounts> {
+  const count = async (sql: string) => (await connection.get<{ n: number }>(sql, countMax))?.n ?? 0
+  return { finished: await count(COUNT_FINISHED), cancelled: await count(COUNT_CANCELLED) }
 }

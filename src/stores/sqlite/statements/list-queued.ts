@@ -1,12 +1,14 @@
 import type { Job } from '../../../domain/job.ts'
 import type { JobFilter } from '../../../store/jobs.ts'
 import { beforeEverything, type Found, inQueue, readCursor, type Spot } from '../../shared/list-spots.ts'
+import { asksForTexts, TextBudget } from '../../shared/match-texts.ts'
 import type { Connection, SqlValue } from '../connection.ts'
 import { JOB_COLUMNS, type JobRow, toJob } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 import { lanesOf, walkMarks } from './job-walks.ts'
 import { lookThrough, mergeWalks, readExactly, readWhole, type Walk, walkKnown } from './list-walks.ts'
 import { type PlaceRow, selectMatching } from './match-jobs.ts'
+import { matchWalked } from './match-texts.ts'
 
 // What follows a place in the queue is the rest of its priority, then all lower ones: each is one range of an index.
 
@@ -71,7 +73,8 @@ export function findQueued(connection: Connection, filter: JobFilter): Found {
   const from = readCursor(filter.cursor, 4)
   const queue = type === undefined ? walkQueue(connection, SELECT_REST, SELECT_LOWER) : walkQueuedType(connection, type)
   const marks = walkMarks(connection, filter)
-  if (marks.length === 0) return readExactly(queue, from, limit)
+  if (marks.length === 0 && !isSearch(filter)) return readExactly(queue, from, limit)
+  if (asksForTexts(filter)) return findAmongQueued(connection, filter, queue, from)
   return findFewQueued(connection, filter, marks, from) ?? findAmongQueued(connection, filter, queue, from)
 }
 
@@ -82,6 +85,11 @@ function walkQueuedType(connection: Connection, type: string): Walk {
     walkQueue(connection, SELECT_WAITING_REST, SELECT_WAITING_LOWER, laneId),
   ])
   return mergeWalks(walks, inQueue)
+}
+
+/** Whether the order of the queue is not all that is asked for. */
+function isSearch(filter: JobFilter): boolean {
+  return filter.createdFrom !== undefined || filter.createdBefore !== undefined || asksForTexts(filter)
 }
 
 /** Of a tag, a group, a schedule or a template with few Jobs, those that are QUEUED. Null: none of them has few. */
@@ -95,10 +103,11 @@ function findFewQueued(connection: Connection, filter: JobFilter, marks: readonl
 }
 
 function findAmongQueued(connection: Connection, filter: JobFilter, queue: Walk, from: Spot): Found {
+  const texts = new TextBudget()
   return lookThrough(from, filter.limit, (after, rows) => {
-    const places = queue.read(after, rows)
-    const matching = selectMatching(connection, places, filter, filter.limit + 1)
-    return { spots: matching.map(toSpot), next: places[rows - 1] ?? null }
+    const spots = queue.read(after, rows)
+    const matching = matchWalked(connection, { spots, next: spots[rows - 1] ?? null }, after, filter, texts)
+    return { spots: matching.rows.map(toSpot), next: matching.next }
   })
 }
 

@@ -78,8 +78,13 @@ function walkStarts(connection: Connection, sql: string): Walk {
   )
 }
 
+/** All Runs, the latest start first. */
+export function walkLatest(connection: Connection): Walk {
+  return walkStarts(connection, SELECT_LATEST)
+}
+
 /** FAILED and SKIPPED have an index of their own. COMPLETED has not: it is what most Runs are. */
-function walkRare(connection: Connection, status: RunStatus | undefined): Walk | null {
+export function walkRare(connection: Connection, status: RunStatus | undefined): Walk | null {
   if (status === 'FAILED') return walkStarts(connection, SELECT_FAILED)
   return status === 'SKIPPED' ? walkStarts(connection, SELECT_SKIPPED) : null
 }
@@ -88,7 +93,7 @@ function walkRare(connection: Connection, status: RunStatus | undefined): Walk |
 function findByStart(connection: Connection, filter: RunFilter): Found {
   const { status, limit } = filter
   const from = readCursor(filter.cursor, 2)
-  const latest = walkStarts(connection, SELECT_LATEST)
+  const latest = walkLatest(connection)
   const exact = status === undefined ? latest : walkRare(connection, status)
   if (exact !== null) return readExactly(exact, from, limit)
   return lookThrough(from, limit, (before, rows) => {
@@ -113,7 +118,7 @@ function findOfType(connection: Connection, filter: RunFilter, walkOfType: Walk)
 }
 
 /** All Runs of a status in the order of their Jobs, if there are few. */
-function walkFew(byStart: Walk | null): Walk | null {
+export function walkFew(byStart: Walk | null): Walk | null {
   const whole = byStart === null ? null : readWhole(byStart, beforeEverything(2))
   if (whole === null) return null
   const spots = whole.map(([, seq = 0]): Spot => [seq]).toSorted((a, b) => (downward(a, b) ? -1 : 1))

@@ -26,6 +26,9 @@ where l.type = coalesce(?, l.type)
       else 'FINISHED'
     end
   )
+  and (? is null or r.status = ?)
+  and j.created_at >= ?
+  and j.created_at < ?
 limit ?`
 
 export interface PlaceRow extends SqlRow {
@@ -44,6 +47,7 @@ export function selectMatching(
 ): PlaceRow[] {
   if (spots.length === 0) return []
   const { type = null, tag = null, groupId = null, scheduleId = null, templateId = null, status = null } = filter
+  const { outcome = null, createdFrom = 0, createdBefore = Number.MAX_SAFE_INTEGER } = filter
   return connection.all<PlaceRow>(
     SELECT_MATCHING,
     JSON.stringify(seqsOf(spots)),
@@ -55,6 +59,10 @@ export function selectMatching(
     templateId,
     status,
     status,
+    outcome,
+    outcome,
+    createdFrom,
+    createdBefore,
     limit,
   )
 }

@@ -1,4 +1,4 @@
-import type { Counts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
+import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
 import { type HourRow, NOTHING_COUNTED, toHour } from '../../shared/hour-rows.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -118,4 +118,18 @@ export function countQueue(connection: Connection, countMax: number, now: number
     waitingTickets: count(COUNT_WAITING_TICKETS, countMax),
     runningDirects: count(COUNT_RUNNING_DIRECTS, countMax),
   }
+}
+
+// Newest first, past the few that execute.
+const COUNT_FINISHED = `
+select count(*) as n
+from (select 1 from pawl_runs where seq > 0 and status is not null order by seq desc limit ?) as ended`
+
+const COUNT_CANCELLED = `
+select count(*) as n
+from (select 1 from pawl_jobs where seq > 0 and cancelled_at is not null order by seq desc limit ?) as ended`
+
+export function countEnded(connection: Connection, countMax: number): EndedCounts {
+  const count = (sql: string) => connection.get<{ n: number }>(sql, countMax)?.n ?? 0
+  return { finished: count(COUNT_FINISHED), cancelled: count(COUNT_CANCELLED) }
 }
