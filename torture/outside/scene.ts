@@ -35,7 +35,7 @@ export interface SceneOptions {
 }
 
 const TOLD_TYPES = ['told']
-const hasWebhook = (seed: number) => seed % 4 < 2
+export const hasWebhook = (seed: number) => seed % 4 < 2
 const SET_UP_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 700
 /** A retry after a crash that is further away than this is made due, so that a round ends in time. */

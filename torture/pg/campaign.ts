@@ -1,6 +1,7 @@
 import type { Campaign, Conditions, Outcome, Violation } from '../campaign.ts'
 import { Chance } from '../chance.ts'
 import { addUp, type Counts } from '../outside/counts.ts'
+import { hasWebhook } from '../outside/scene.ts'
 import { startServer } from '../servers/server.ts'
 import { PgRound } from './round.ts'
 
@@ -35,8 +36,10 @@ async function runPg(conditions: Conditions): Promise<Outcome> {
     try {
       // By its own seed, so that a round that is shown again does the same.
       const computes = !isShort && roundSeed % 2 === 0
+      const oversleeps = !isShort && !hasWebhook(roundSeed)
       const schema = `round_${round}`
-      const done = await new PgRound({ seed: roundSeed, server, schema, faultsMs, computes, signal }).run()
+      const options = { seed: roundSeed, server, schema, faultsMs, computes, oversleeps, signal }
+      const done = await new PgRound(options).run()
       // A round that nobody looked at shows nothing.
       if (signal.aborted) break
       counts = addUp(counts, { rounds: 1, ...done.counts })

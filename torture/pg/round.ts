@@ -5,6 +5,7 @@ import type { Place } from '../outside/place.ts'
 import { sharedNow } from '../outside/record.ts'
 import { Scene } from '../outside/scene.ts'
 import { endWithin, type Script, until } from '../outside/script.ts'
+import type { Order } from '../outside/workload.ts'
 import type { PostgresServer } from '../servers/server.ts'
 import { Actor } from './actor.ts'
 import { chooseKinds, drawMisfortune, type Misfortune } from './faults.ts'
@@ -17,6 +18,8 @@ export interface PgRoundOptions {
   readonly faultsMs: number
   /** Whether a body computes in the end, for longer than it takes to be taken for dead. */
   readonly computes: boolean
+  /** Whether a node sleeps in the end, with an outcome that it has not written, until it has been taken for dead. */
+  readonly oversleeps: boolean
   readonly signal: AbortSignal
 }
 
@@ -34,6 +37,9 @@ const CLOSE_WITHIN_MS = 60_000
 /** Longer than the others wait for a sign of life. */
 const COMPUTES_MS = 20_000
 const COMPUTING_REQUEST = 900_000_000
+const SLEEPING_REQUEST = 910_000_000
+/** So many that each of two nodes has ended one. */
+const WAKING_REQUESTS = 16
 
 /** Nodes and a client behind proxies, to which all sorts of things happen; then nothing does, and all must come to its end. */
 export class PgRound {
@@ -239,6 +245,7 @@ export class PgRound {
     this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
     await this.#end(actors.slice(0, NODES).map(({ script }) => script))
     if (this.#options.computes) await this.#compute(scene)
+    if (this.#options.oversleeps) await this.#oversleep(scene)
     const examined = await scene.examine()
     this.#messages.push(...examined.violations)
     const refused = actors.reduce((sum, { refusedStarts }) => sum + refusedStarts, 0)
@@ -261,12 +268,32 @@ export class PgRound {
   /** Of two nodes to which nothing happens, one computes for long, and the other must not take it for dead. */
   async #compute(scene: Scene): Promise<void> {
     const nodes = [scene.startNode('thinker-1'), scene.startNode('thinker-2')]
-    const order = { n: COMPUTING_REQUEST, does: 'computes', forMs: COMPUTES_MS } as const
-    await scene.ask({ type: 'free', order, options: {}, parents: [] })
+    await askFor(scene, { n: COMPUTING_REQUEST, does: 'computes', forMs: COMPUTES_MS })
     this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
     this.#count('bodies that computed')
     await this.#end(nodes)
   }
+
+  /** Of two nodes to which nothing else happens, one writes an outcome when the other has taken it for dead, and gone on. */
+  async #oversleep(scene: Scene): Promise<void> {
+    const nodes = [scene.startNode('sleeper-1'), scene.startNode('sleeper-2')]
+    // The first outcome of a node takes the long way, wherever there is a shorter one.
+    for (let n = 1; n <= WAKING_REQUESTS; n++)
+      await askFor(scene, { n: SLEEPING_REQUEST + n, does: 'completes', ms: 50 })
+    this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
+    await askFor(scene, { n: SLEEPING_REQUEST, does: 'stops' })
+    const hasStopped = ({ told }: Script) => told.some(({ stopped }) => stopped === true)
+    const sleeper = await until(() => nodes.find(hasStopped) ?? null, BUSY_WITHIN_MS, 'a node that sleeps')
+    await scene.recorder.write({ is: 'fault', node: sleeper.name, at: sharedNow(), what: 'zombie' })
+    await this.#comeBack(scene, sleeper)
+    this.#messages.push(...(await scene.drain(DRAIN_WITHIN_MS)))
+    this.#count('outcomes overslept')
+    await this.#end(nodes)
+  }
+}
+
+function askFor(scene: Scene, order: Order): Promise<void> {
+  return scene.ask({ type: 'free', order, options: {}, parents: [] })
 }
 
 async function wait(ms: number, signal: AbortSignal): Promise<void> {
