@@ -6,6 +6,7 @@ import * as backup from './commands/backup.ts'
 import * as completion from './commands/completion.ts'
 import * as doctor from './commands/doctor.ts'
 import * as enqueue from './commands/enqueue.ts'
+import * as failures from './commands/failures.ts'
 import * as groups from './commands/groups.ts'
 import * as init from './commands/init.ts'
 import * as jobs from './commands/jobs.ts'
@@ -35,7 +36,7 @@ interface CommandFile {
 /** In the order of the help. */
 const SECTIONS: readonly (readonly [heading: string, files: readonly CommandFile[]])[] = [
   ['Getting work done:', [init, serve, worker, enqueue, run]],
-  ['Looking:', [jobs, runs, why, status, watch, stats, nodes, types]],
+  ['Looking:', [jobs, runs, failures, why, status, watch, stats, nodes, types]],
   ['Composing:', [schedules, templates, groups, webhooks]],
   ['Keeping:', [limits, keys, audit, prune, backup, migrate, doctor, completion]],
 ]

@@ -4,6 +4,7 @@ import { type EventOptions, followEvents } from './follow-events.ts'
 import { type HttpTransportOptions, httpTransport } from './http-transport.ts'
 import { type Request, requestThrough } from './request.ts'
 import { directOver, reservationsOver } from './resources/direct.ts'
+import { failuresOver } from './resources/failures.ts'
 import { groupsOver } from './resources/groups.ts'
 import { jobsOver } from './resources/jobs.ts'
 import { runsOver } from './resources/runs.ts'
@@ -40,6 +41,7 @@ export function clientOver(transport: Transport, clock: Clock = systemClock) {
     events: (options: EventOptions = {}) => followEvents(transport, clock, options),
     jobs: jobsOver(request),
     runs: runsOver(request),
+    failures: failuresOver(request),
     templates: templatesOver(request),
     schedules: schedulesOver(request),
     groups: groupsOver(request),

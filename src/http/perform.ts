@@ -10,6 +10,7 @@ import type { Endpoint } from './contract/endpoint.ts'
 import { describeFault } from './fault-words.ts'
 import type { Actor, Call, Route } from './handlers/handler.ts'
 import { PATH_LENGTH_MAX, type Problem, problem, problemOf, RefusedAnswer } from './problems.ts'
+import { REDACTED, redact } from './redact.ts'
 import { readIfMatch, refuseUselessKey } from './request-headers.ts'
 import type { SessionDoor } from './session-door.ts'
 
@@ -49,11 +50,13 @@ export async function perform(route: Route, door: Door, actor: Actor, raw: RawRe
         new PerformedCall(parts, contextFor(endpoint, door, actor, raw, parts.body), door, actor, ifMatch, raw),
       )
     const answer = await (versions === null ? handle(null) : handleAny(versions, handle))
-    return { status: answer.status, body: answer.body, headers: answer.headers ?? NO_HEADERS }
+    const body = actor.isRedacted === true ? redact(answer.body) : answer.body
+    return { status: answer.status, body, headers: answer.headers ?? NO_HEADERS }
   } catch (error) {
     if (error instanceof RefusedAnswer) return { ...refusal(error.problem), headers: error.headers }
     if (error instanceof InvalidRequest) return refusal(invalidValue(error.issues))
-    return refusal(tell(error, endpoint, door, raw))
+    const told = tell(error, endpoint, door, raw)
+    return refusal(actor.isRedacted === true && told.code === 'direct_failed' ? { ...told, detail: REDACTED } : told)
   }
 }
 

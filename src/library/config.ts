@@ -1,5 +1,5 @@
 import { PawlError } from '../domain/errors.ts'
-import { invalid, readText, readWhole, refuseUnknownKeys } from '../domain/options.ts'
+import { invalid, readText, readWhole, readWord, refuseUnknownKeys } from '../domain/options.ts'
 import type { Store, StoreSource } from '../store/store.ts'
 import type { AnyJobType } from './job-type.ts'
 import { readSchedulerOptions } from './scheduler-options.ts'
@@ -44,6 +44,8 @@ export interface ServerConfig {
   readonly basePath?: string
   /** Browsers reach the server through a proxy that speaks https: the cookie of a session goes no other way. @default false */
   readonly behindHttps?: boolean
+  /** Keys of this role, or a lesser one, see neither params nor results, errors or logs. @default false */
+  readonly redact?: false | 'viewer' | 'operator'
   /** Accepts Jobs of types that nobody has registered yet. @default false */
   readonly acceptAnyType?: boolean
 }
@@ -73,6 +75,7 @@ const KNOWN_OF_SERVER = [
   'dashboard',
   'basePath',
   'behindHttps',
+  'redact',
   'acceptAnyType',
 ] as const
 
@@ -114,10 +117,11 @@ const nowhere: StoreSource = {
 
 function checkServer(server: ServerConfig): void {
   refuseUnknownKeys(server, KNOWN_OF_SERVER, 'server')
-  const { host, port, allowedHosts, allowedOrigins, rateLimit, basePath } = server
+  const { host, port, allowedHosts, allowedOrigins, rateLimit, basePath, redact } = server
   if (host !== undefined) readText(host, 'server.host')
   if (port !== undefined) readWhole(port, 0, 65_535, 'server.port')
   if (rateLimit !== undefined && rateLimit !== false) readWhole(rateLimit, 1, 1_000_000, 'server.rateLimit')
+  if (redact !== undefined && redact !== false) readWord(redact, ['viewer', 'operator'], 'server.redact')
   if (basePath !== undefined) readText(basePath, 'server.basePath')
   for (const name of ['dashboard', 'behindHttps', 'acceptAnyType'] as const) {
     const value = server[name]

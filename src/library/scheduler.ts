@@ -13,6 +13,7 @@ import { type EditOptions, editJob } from '../operations/edit-job.ts'
 import { enqueueFromTemplate } from '../operations/enqueue-from-template.ts'
 import { enqueueJob, enqueueJobSync, enqueueJobs, enqueueJobWithin } from '../operations/enqueue-jobs.ts'
 import { type EnqueueOptions, readEnqueueOptions } from '../operations/enqueue-options.ts'
+import { type FailureOptions, type Failures, listFailures } from '../operations/failures.ts'
 import { listLimits, setLimit } from '../operations/limits.ts'
 import { type MoveOptions, moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { type Pruned, type PruneOptions, pruneHistory } from '../operations/prune-history.ts'
@@ -284,6 +285,11 @@ export class Scheduler {
   /** Newest first. */
   listRuns(options?: Parameters<typeof history.listRuns>[1]): ReturnType<typeof history.listRuns> {
     return this.#life.call(() => history.listRuns(this.#context, options))
+  }
+
+  /** Recent failures, those with the same cause together, the latest first. Looks at the latest 2,000 failed Runs. */
+  listFailures(options?: FailureOptions): Promise<Failures> {
+    return this.#life.call(() => listFailures(this.#context, options))
   }
 
   /** The queue from its head on, also what is delayed. */

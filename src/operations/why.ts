@@ -7,11 +7,16 @@ import type { OperationContext } from './context.ts'
 import { jobNotFound } from './not-found.ts'
 
 /** Why a Job is not running, or where it runs, or how and why it ended. */
-export async function explainJob(context: OperationContext, jobId: string): Promise<Why> {
+export async function explainJob(
+  context: OperationContext,
+  jobId: string,
+  { hideTexts }: { readonly hideTexts?: ((text: string) => string) | undefined } = {},
+): Promise<Why> {
   const { store, clock } = context
   const now = clock.now()
-  const standing = await store.findStanding(readText(jobId, 'jobId'), now)
-  if (standing === null) throw jobNotFound(jobId)
+  const found = await store.findStanding(readText(jobId, 'jobId'), now)
+  if (found === null) throw jobNotFound(jobId)
+  const standing = hideTexts === undefined ? found : withTextsHidden(found, hideTexts)
   const dead = await findDead(store.liveness, nodesOf(standing))
   // Where nobody is dead, nobody has to recover anything.
   const isAnyNodeAlive = dead.size === 0 || (await findsLiving(store))
@@ -43,4 +48,17 @@ async function findDead(liveness: Liveness, nodeIds: ReadonlySet<string>): Promi
 async function findsLiving(store: Pick<Store, 'listNodes' | 'liveness'>): Promise<boolean> {
   for (const { nodeId } of await store.listNodes()) if (await store.liveness.isAlive(nodeId)) return true
   return false
+}
+
+/** For whom may not read what a Job said of itself. */
+function withTextsHidden(standing: Standing, hide: (text: string) => string): Standing {
+  if (standing.kind === 'queued' || standing.run === null) return standing
+  const { error, progress } = standing.run
+  const message = progress === null || progress.message === null ? null : hide(progress.message)
+  const run = {
+    ...standing.run,
+    error: error === null ? null : hide(error),
+    progress: progress === null ? null : { ...progress, message },
+  }
+  return { ...standing, run }
 }

@@ -133,6 +133,18 @@ export interface RunFilter {
   readonly cursor?: string | null
 }
 
+/** A Run that FAILED, without what it was given and what it logged. */
+export interface FailedRun {
+  readonly jobId: string
+  readonly runId: string
+  readonly type: string
+  readonly reason: FailureReason | null
+  /** At most its first 2,000 characters. */
+  readonly error: string
+  readonly startedAt: number
+  readonly finishedAt: number
+}
+
 /** Executing Jobs: claim, report, finish, and the occupancies that say where bodies are. */
 export interface RunStore {
   /**
@@ -176,6 +188,9 @@ export interface RunStore {
 
   /** The latest start first; with a type, the newest Job first. */
   listRuns(filter: RunFilter): Promise<Page<Run>>
+
+  /** Runs that FAILED and started at `from` or later, the latest start first. */
+  listFailedRuns(from: number, limit: number): Promise<readonly FailedRun[]>
 
   /** Log lines of a Run in order, after the `after`-th (0: from the first). */
   readLogs(runId: string, after: number, limit: number): Promise<readonly LogLine[]>

@@ -76,6 +76,7 @@ const METHODS: Readonly<Record<MethodOf<Store>, 'reads' | 'writes'>> = {
   listGroups: 'reads',
   listHours: 'reads',
   listChildren: 'reads',
+  listFailedRuns: 'reads',
   listJobs: 'reads',
   listKeys: 'reads',
   listLimits: 'reads',

@@ -57,6 +57,7 @@ function httpOptions(
       host: flags.host ?? config.host,
       port: port ?? config.port,
       rateLimit: config.rateLimit,
+      redact: config.redact,
       behindHttps: config.behindHttps,
       basePath: flags.basePath ?? config.basePath,
     }),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { WAIT_TIMEOUT_MAX_MS } from '../../operations/direct.ts'
 import { endpoint } from './endpoint.ts'
-import { instantOut, json, jsonOut, pageOf, pageQuery, pathId } from './fields.ts'
+import { instantOut, json, jsonOut, pageOf, pageQuery, pathId, redactable } from './fields.ts'
 import { runStatus } from './job.ts'
 import { failureReason } from './run.ts'
 
@@ -25,6 +25,7 @@ const reservation = z
     reason: z.enum([...failureReason.options, 'wait-timeout', 'caller-gone', 'expired']).nullable(),
     error: z.string().nullable(),
     result: jsonOut,
+    ...redactable,
   })
   .meta({ id: 'Reservation' })
 
@@ -53,6 +54,7 @@ export const runDirect = endpoint({
         skipped: z.string().nullable(),
         started_at: instantOut,
         finished_at: instantOut,
+        ...redactable,
       })
       .meta({ id: 'DirectResult' }),
   },

@@ -62,6 +62,9 @@ export const json = z.unknown().meta({ examples: [{ genre: 'gothic' }] })
 
 export const jsonOut = z.unknown()
 
+/** True: the caller may not see all of it. What is missing is null, texts are `[redacted]`. */
+export const redactable = { redacted: z.literal(true).optional() }
+
 const delayMs = z.int().min(0).max(DELAY_MAX_MS)
 
 const backoff = z

@@ -1,4 +1,5 @@
 import * as direct from './direct.ts'
+import * as failures from './failures.ts'
 import * as groups from './job-groups.ts'
 import * as runs from './job-runs.ts'
 import * as templates from './job-templates.ts'
@@ -14,6 +15,7 @@ import * as webhooks from './webhooks.ts'
 export const endpoints = {
   ...jobs,
   ...runs,
+  ...failures,
   ...templates,
   ...schedules,
   ...groups,

@@ -14,6 +14,7 @@ import {
   pageOf,
   pageQuery,
   pathId,
+  redactable,
   retryOverridesOut,
   retryPolicy,
   SOMETHING,
@@ -36,6 +37,7 @@ const template = z
     created_at: instantOut,
     updated_at: instantOut,
     archived_at: instantOut.nullable(),
+    ...redactable,
   })
   .meta({ id: 'Template' })
 

@@ -12,6 +12,7 @@ import {
   name,
   oneOf,
   priority,
+  redactable,
   retryPolicy,
   retryPolicyOut,
   tags,
@@ -59,6 +60,7 @@ export const job = z
     finished_at: instantOut.nullable(),
     cancel_requested_at: instantOut.nullable(),
     cancel_reason: z.string().nullable(),
+    ...redactable,
   })
   .meta({ id: 'Job' })
 

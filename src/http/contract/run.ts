@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { OUTPUT_LIMIT_MAX, OUTPUT_LIMIT_MIN } from '../../operations/read-output.ts'
-import { instantOut, jsonOut, pageQuery, wholeInQuery } from './fields.ts'
+import { instantOut, jsonOut, pageQuery, redactable, wholeInQuery } from './fields.ts'
 import { runStatus } from './job.ts'
 
 export const failureReason = z.enum([
@@ -34,7 +34,11 @@ export const run = z
     result: jsonOut,
     artifacts: z.array(z.string()).readonly(),
     log_path: z.string().nullable(),
-    progress: z.object({ fraction: z.number(), message: z.string().nullable() }).readonly().nullable(),
+    progress: z
+      .object({ fraction: z.number(), message: z.string().nullable(), ...redactable })
+      .readonly()
+      .nullable(),
+    ...redactable,
   })
   .meta({ id: 'Run' })
 
@@ -49,6 +53,7 @@ export const logLine = z
     level: z.enum(['debug', 'info', 'warn', 'error']),
     text: z.string(),
     fields: z.record(z.string(), z.unknown()).readonly().nullable(),
+    ...redactable,
   })
   .meta({ id: 'LogLine' })
 
@@ -77,5 +82,6 @@ export const output = z
     next_after: z.int(),
     /** How much there is so far, in bytes. */
     size_bytes: z.int(),
+    ...redactable,
   })
   .meta({ id: 'Output' })

@@ -19,6 +19,7 @@ import {
   pageQuery,
   pathId,
   priority,
+  redactable,
   SOMETHING,
   tags,
   wholeInQuery,
@@ -53,6 +54,7 @@ const schedule = z
     last_slot_at: instantOut,
     next_trigger_at: instantOut.nullable(),
     last_triggered_at: instantOut.nullable(),
+    ...redactable,
   })
   .meta({ id: 'Schedule' })
 

@@ -9,6 +9,8 @@ export interface Actor {
   /** For the audit log: `key:<name>`, `cli:<user>` or `anonymous`. */
   readonly name: string
   readonly role: Role
+  /** Sees neither params nor results, errors or logs. @default false */
+  readonly isRedacted?: boolean
 }
 
 /** One request, validated and authorised. */

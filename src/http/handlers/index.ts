@@ -1,4 +1,5 @@
 import { directRoutes } from './direct.ts'
+import { failureRoutes } from './failures.ts'
 import type { Route } from './handler.ts'
 import { groupRoutes } from './job-groups.ts'
 import { runRoutes } from './job-runs.ts'
@@ -15,6 +16,7 @@ import { webhookRoutes } from './webhooks.ts'
 export const routes: readonly Route[] = [
   ...jobRoutes,
   ...runRoutes,
+  ...failureRoutes,
   ...templateRoutes,
   ...scheduleRoutes,
   ...groupRoutes,

@@ -14,6 +14,7 @@ import { countJobs } from '../../operations/statistics.ts'
 import { explainJob } from '../../operations/why.ts'
 import type { EnqueuedItem, MoveTarget } from '../../store/jobs.ts'
 import * as contract from '../contract/jobs.ts'
+import { REDACTED } from '../redact.ts'
 import { accepted, created, ok } from './answer.ts'
 import { dateOf, given } from './given.ts'
 import { type Call, type Route, route } from './handler.ts'
@@ -49,6 +50,14 @@ function withHeaderKey<Body extends { idempotency_key?: string | undefined }>(bo
 async function readAccepted(context: OperationContext, item: EnqueuedItem) {
   if (item.kind === 'existing' && item.pruned) return { job_id: item.jobId, pruned: true as const }
   return wireJob(await history.getJob(context, item.jobId))
+}
+
+/** Who may not see params and errors could find out about them by asking for one after the other. */
+function refuseGuessing(query: Call<typeof contract.listJobs>['query']): void {
+  for (const name of ['params_path', 'params_value', 'error'] as const) {
+    if (query[name] === undefined) continue
+    throw new PawlError('forbidden', `This key may not see what jobs hold, so it cannot search by \`${name}\`.`)
+  }
 }
 
 function searchOf(query: Call<typeof contract.listJobs>['query']) {
@@ -103,7 +112,8 @@ export const jobRoutes: readonly Route[] = [
     return created({ items }, null)
   }),
 
-  route(contract.listJobs, async ({ context, query }) => {
+  route(contract.listJobs, async ({ context, actor, query }) => {
+    if (actor.isRedacted === true) refuseGuessing(query)
     const { status, type, tag, template_id, schedule_id, group_id } = query
     const filter = given({ status, type, tag, templateId: template_id, scheduleId: schedule_id, groupId: group_id })
     const page = await history.listJobs(context, { ...pageOptions(query), ...filter, ...searchOf(query) })
@@ -169,7 +179,10 @@ export const jobRoutes: readonly Route[] = [
     return ok({ chain_id: chainId, settled, outcome, items: items.map(wireJob) })
   }),
 
-  route(contract.explainJob, async ({ context, params }) => ok(wireWhy(await explainJob(context, params.job_id)))),
+  route(contract.explainJob, async ({ context, actor, params }) => {
+    const hideTexts = actor.isRedacted === true ? () => REDACTED : undefined
+    return ok(wireWhy(await explainJob(context, params.job_id, { hideTexts })))
+  }),
 
   route(contract.readJobLogs, async ({ context, params, query }) => {
     const run = await history.findRunOfJob(context, params.job_id)

@@ -17,7 +17,12 @@ async function wireSession(context: OperationContext, { actor, keyId, expiresAt,
     actor: isKnown ? actor.name : null,
     key_id: keyId,
     role: isKnown ? actor.role : null,
-    rights: { read: isKnown, operate: may('operator'), administer: may('admin'), see_payloads: isKnown },
+    rights: {
+      read: isKnown,
+      operate: may('operator'),
+      administer: may('admin'),
+      see_payloads: isKnown && actor.isRedacted !== true,
+    },
     expires_at: wireInstant(expiresAt),
     version: readVersion(),
   }

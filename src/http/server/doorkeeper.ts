@@ -3,6 +3,7 @@ import type { OperationContext } from '../../operations/context.ts'
 import type { Logger } from '../../platform/logger.ts'
 import type { ApiKey } from '../../store/keys.ts'
 import { type Problem, problem, problemOf } from '../problems.ts'
+import { isRedactedFor, type Redaction } from '../redact.ts'
 import type { Identification, Identity } from '../session-door.ts'
 import { toldWhileClosing } from './send.ts'
 import { TokenBuckets } from './token-buckets.ts'
@@ -32,12 +33,14 @@ export class Doorkeeper {
   readonly #context: OperationContext
   readonly #logger: Logger
   readonly #wrongKeys: TokenBuckets
+  readonly #redaction: Redaction
   /** Once true it stays: a store that asked for keys never opens to everybody again. */
   #needsKey = false
   /** What the store said in this turn of the event loop. */
   #asked: Promise<boolean> | null = null
 
-  constructor(context: OperationContext, logger: Logger) {
+  constructor(context: OperationContext, logger: Logger, redaction: Redaction) {
+    this.#redaction = redaction
     this.#context = context
     this.#logger = logger
     this.#wrongKeys = new TokenBuckets(context.clock, WRONG_KEYS_PER_SECOND)
@@ -49,7 +52,7 @@ export class Doorkeeper {
       if (!this.#needsKey) return ANYBODY
       if (key === null) return refuse(problem('unauthenticated', `Expected an API key. ${HOW_TO_GIVE_ONE}`))
       const found = await authenticate(this.#context, key)
-      return found.kind === 'valid' ? identified(found.apiKey) : this.#refuseWrong(found, address)
+      return found.kind === 'valid' ? identified(found.apiKey, this.#redaction) : this.#refuseWrong(found, address)
     } catch (error) {
       const told = toldWhileClosing(problemOf(error))
       if (told.code !== 'shutting_down')
@@ -75,8 +78,9 @@ export class Doorkeeper {
   }
 }
 
-function identified({ keyId, name, role, expiresAt }: ApiKey): Identification {
-  return { kind: 'identified', identity: { actor: { name: `key:${name}`, role }, keyId, expiresAt, isKnown: true } }
+function identified({ keyId, name, role, expiresAt }: ApiKey, redaction: Redaction): Identification {
+  const actor = { name: `key:${name}`, role, isRedacted: isRedactedFor(redaction, role) }
+  return { kind: 'identified', identity: { actor, keyId, expiresAt, isKnown: true } }
 }
 
 const HOW_TO_GIVE_ONE = 'Send it as `Authorization: Bearer <key>` or `X-API-Key: <key>`.'

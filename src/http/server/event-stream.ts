@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../platform/clock.ts'
 import type { EventRow, Transition } from '../../store/events.ts'
+import { REDACTED } from '../redact.ts'
 import type { EventFilter } from './event-filter.ts'
 import type { EventTail } from './event-tail.ts'
 import { eventId, indexAt, lastIndex, type Place, type ResetReason, wireEvent } from './wire-event.ts'
@@ -22,6 +23,8 @@ export interface EventStreamParts {
   readonly tail: EventTail
   readonly clock: Clock
   readonly filter: EventFilter
+  /** Whether who opened it may not see what Jobs say of themselves. */
+  readonly isRedacted: boolean
   /** Whether who opened it may still read. */
   readonly isWelcome: () => Promise<boolean>
 }
@@ -76,7 +79,7 @@ export class EventStream {
       const transition = row.transitions[position] as Transition
       const index = indexAt(row, position)
       if (index < from || !this.#parts.filter(transition)) continue
-      text += render(transition, { seq: row.seq, index })
+      text += render(this.#parts.isRedacted ? withoutMessage(transition) : transition, { seq: row.seq, index })
       if (text.length < CHUNK_LENGTH) continue
       await this.#write(text)
       text = ''
@@ -133,4 +136,8 @@ export class EventStream {
 
 function render(transition: Transition, place: Place): string {
   return `event: ${transition.kind}\nid: ${eventId(place)}\ndata: ${JSON.stringify(wireEvent(transition))}\n\n`
+}
+
+function withoutMessage(transition: Transition): Transition {
+  return typeof transition.message === 'string' ? { ...transition, message: REDACTED } : transition
 }

@@ -43,9 +43,10 @@ export class EventStreams {
       try {
         const start = await this.#start(tail, lastIdOf(request, query))
         if (this.#isEnded) throw shuttingDown()
+        const isRedacted = await this.#isRedacted(credentialIn(request.headers).key, request.ip)
         const isWelcome = () => this.#isWelcome(credentialIn(request.headers).key, request.ip)
         const { clock } = this.#parts.context
-        const stream = new EventStream({ response: reply.raw, tail, clock, filter, isWelcome }, start)
+        const stream = new EventStream({ response: reply.raw, tail, clock, filter, isRedacted, isWelcome }, start)
         reply.hijack()
         writeHead(reply)
         void this.#run(stream, start, leave)
@@ -85,6 +86,11 @@ export class EventStreams {
   /** A key that was revoked opens nothing, and a stream that it opened tells nothing more. */
   async #isWelcome(key: string | null, address: string): Promise<boolean> {
     return (await this.#parts.doorkeeper.identify(key, address)).kind === 'identified'
+  }
+
+  async #isRedacted(key: string | null, address: string): Promise<boolean> {
+    const found = await this.#parts.doorkeeper.identify(key, address)
+    return found.kind === 'refused' || found.identity.actor.isRedacted === true
   }
 
   #refuseTooMany(): void {

@@ -72,7 +72,7 @@ class ListeningServer implements HttpServer {
     const logger = options.logger ?? door.logger
     const version = readVersion()
     const tail = new SharedTail(context.store, logger)
-    const doorkeeper = new Doorkeeper(context, logger)
+    const doorkeeper = new Doorkeeper(context, logger, options.redact)
     const origins = new OriginGuard(options.allowedOrigins)
     const exchanges = this.#exchanges
     this.#options = options

@@ -1,5 +1,6 @@
 import { invalid, readText, readWhole, refuseUnknownKeys } from '../../domain/options.ts'
 import { type Logger, neverThrowing } from '../../platform/logger.ts'
+import type { Redaction } from '../redact.ts'
 import { readBasePath } from './base-path.ts'
 import { DASHBOARD_FOLDER } from './dashboard.ts'
 
@@ -24,6 +25,8 @@ export interface HttpOptions {
   readonly basePath?: string
   /** Browsers reach it through a proxy that speaks https: the cookie of a session goes no other way. @default false */
   readonly behindHttps?: boolean
+  /** Keys of this role, or a lesser one, see neither params nor results, errors or logs. @default false */
+  readonly redact?: false | 'viewer' | 'operator'
   /** How long `close` waits for requests that are being answered. @default 30_000 */
   readonly shutdownTimeoutMs?: number
   /** @default the scheduler's */
@@ -42,6 +45,7 @@ export interface CheckedHttpOptions {
   /** Nothing, or with a slash before and none behind. */
   readonly basePath: string
   readonly behindHttps: boolean
+  readonly redact: Redaction
   readonly shutdownTimeoutMs: number
   readonly logger: Logger | null
 }
@@ -58,6 +62,7 @@ const KNOWN = [
   'dashboard',
   'basePath',
   'behindHttps',
+  'redact',
   'shutdownTimeoutMs',
   'logger',
 ] as const satisfies readonly (keyof HttpOptions)[]
@@ -73,6 +78,7 @@ export function readHttpOptions(options: HttpOptions): CheckedHttpOptions {
     rateLimit: readRateLimit(options.rateLimit),
     dashboard: readDashboard(options.dashboard),
     basePath: readBasePath(options.basePath, 'basePath'),
+    redact: readRedaction(options.redact),
     behindHttps: readSwitch(options.behindHttps, 'behindHttps'),
     shutdownTimeoutMs: readWhole(options.shutdownTimeoutMs ?? 30_000, 0, 3_600_000, 'shutdownTimeoutMs'),
     logger: logger === null ? null : neverThrowing(readLogger(logger)),
@@ -100,6 +106,11 @@ function readOrigin(origin: unknown, index: number): string {
 function readRateLimit(rate: unknown): number | false | null {
   if (rate === undefined) return null
   return rate === false ? false : readWhole(rate, 1, RATE_MAX, 'rateLimit')
+}
+
+function readRedaction(redact: unknown = false): Redaction {
+  if (redact === false || redact === 'viewer' || redact === 'operator') return redact
+  throw invalid('redact', "false, 'viewer' or 'operator'", redact)
 }
 
 function readSwitch(value: unknown, path: string): boolean {

@@ -148,6 +148,29 @@ export function testSearches({ test }: Kit): void {
     assertSame(await children(again?.claim.jobId ?? retry.jobId), { ids: [first.jobId, second.jobId], next: null })
   })
 
+  test('failed Runs are listed without what they hold, the latest start first', async (stage) => {
+    const ids: string[] = []
+    for (let index = 0; index < 3; index++) {
+      const now = NOW + index * SECOND
+      const job = await stage.start(newJob({ type: 'poem' }), { now })
+      const error = index === 1 ? 'x'.repeat(3_000) : `no ink ${index}`
+      await stage.finish(job, { outcome: { ...failed(), error }, finishedAt: now + 1 })
+      ids.push(job.claim.jobId)
+    }
+    await stage.finish(await stage.start(newJob()))
+    const found = await stage.store.listFailedRuns(0, 10)
+    assertSame(
+      found.map(({ jobId }) => jobId),
+      ids.toReversed(),
+    )
+    const [latest, long] = found
+    assertSame([latest?.type, latest?.reason, latest?.error], ['poem', 'error', 'no ink 2'])
+    assertSame([latest?.startedAt, latest?.finishedAt], [NOW + 2 * SECOND, NOW + 2 * SECOND + 1])
+    assert.equal(long?.error.length, 2_000)
+    assertSame((await stage.store.listFailedRuns(NOW + SECOND, 10)).length, 2)
+    assertSame((await stage.store.listFailedRuns(0, 1)).length, 1)
+  })
+
   test('what has ended is counted up to a number', async (stage) => {
     assertSame(await stage.store.countEnded(10), { finished: 0, cancelled: 0 })
     for (let index = 0; index < 3; index++) await stage.finish(await stage.start(newJob()))

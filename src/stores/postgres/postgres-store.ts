@@ -21,6 +21,7 @@ import { nextDueAt } from './statements/due.ts'
 import { editJob } from './statements/edit.ts'
 import { enqueueJobs, refuseNul } from './statements/enqueue.ts'
 import * as events from './statements/events.ts'
+import { listFailedRuns } from './statements/failed-runs.ts'
 import { finishRuns } from './statements/finish.ts'
 import * as groups from './statements/groups.ts'
 import * as history from './statements/history.ts'
@@ -224,6 +225,10 @@ export class PostgresStore extends PostgresTriggers implements Store {
 
   listRuns(filter: runs.RunFilter): Promise<jobs.Page<Run>> {
     return this.read((connection) => listRuns(connection, filter))
+  }
+
+  listFailedRuns(from: number, limit: number): Promise<readonly runs.FailedRun[]> {
+    return this.read((connection) => listFailedRuns(connection, from, limit))
   }
 
   readLogs(runId: string, after: number, limit: number): Promise<readonly LogLine[]> {

@@ -19,6 +19,7 @@ import { findParentResults } from './statements/dependencies.ts'
 import { editJob } from './statements/edit.ts'
 import { enqueueJobs } from './statements/enqueue.ts'
 import * as events from './statements/events.ts'
+import { listFailedRuns } from './statements/failed-runs.ts'
 import { finishRuns, releaseOccupancies } from './statements/finish.ts'
 import * as groups from './statements/groups.ts'
 import * as history from './statements/history.ts'
@@ -153,6 +154,10 @@ export class SqliteStore extends SqliteTriggers implements Store {
 
   listRuns(filter: runs.RunFilter): Promise<jobs.Page<Run>> {
     return this.read((connection) => listRuns(connection, this.interned, filter))
+  }
+
+  listFailedRuns(from: number, limit: number): Promise<readonly runs.FailedRun[]> {
+    return this.read((connection) => listFailedRuns(connection, from, limit))
   }
 
   readLogs(runId: string, after: number, limit: number): Promise<readonly LogLine[]> {
