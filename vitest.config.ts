@@ -15,6 +15,7 @@ const POSTGRES_ONLY = [
 
 /** These are about any store, and run once on each: see test/stores/each-store.ts. */
 const EACH_STORE = [
+  'test/bulk/*.test.ts',
   'test/composition/{bad-input,graphs,groups,killed,model}.test.ts',
   'test/direct/*.test.ts',
   'test/doctor/busy.test.ts',

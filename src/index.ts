@@ -1,3 +1,11 @@
+export type {
+  BulkCancelMode,
+  BulkCounts,
+  BulkKind,
+  BulkOperation,
+  BulkSkipReason,
+  BulkStatus,
+} from './domain/bulk-operation.ts'
 export type { Chain, ChainOutcome } from './domain/chain.ts'
 export type { OnParentFailure } from './domain/dependency.ts'
 export { type ErrorCode, NonRetryableError, PawlError } from './domain/errors.ts'
@@ -23,6 +31,7 @@ export { WHY_CODES, type Why, type WhyCode, type WhyHolder, type WhyJob, type Wh
 export type { ClaimQuestion, ConcurrencyPolicy } from './engine/concurrency-policy.ts'
 export type { LateFinish } from './engine/executor.ts'
 export type { RecoveryStats } from './engine/recovery.ts'
+export type { BulkOperations } from './library/bulk-operations.ts'
 export { defineConfig, type PawlConfig, type ServerConfig } from './library/config.ts'
 export {
   type CommandJob,
@@ -43,6 +52,7 @@ export { previewSchedule, type Schedules } from './library/schedules.ts'
 export type { Templates } from './library/templates.ts'
 export type { Webhooks } from './library/webhooks.ts'
 export type { WithinTransaction } from './library/within-transaction.ts'
+export type { BulkMatch, BulkOptions } from './operations/bulk-operations.ts'
 export type { Cancellation, CancelOptions } from './operations/cancel-job.ts'
 export type { DirectOptions, DirectResult } from './operations/direct.ts'
 export type { EditOptions } from './operations/edit-job.ts'
@@ -53,7 +63,7 @@ export type { JobSearch } from './operations/job-search.ts'
 export type { MoveOptions, NewPlace } from './operations/move-job.ts'
 export type { PreviewOptions, PreviewRange, SchedulePreview } from './operations/preview-schedule.ts'
 export type { Pruned, PruneOptions } from './operations/prune-history.ts'
-export type { ListedJobs, LogEntry } from './operations/read-history.ts'
+export type { JobFilterOptions, ListedJobs, LogEntry } from './operations/read-history.ts'
 export type { ScheduleListOptions } from './operations/read-schedules.ts'
 export type { TemplateListOptions } from './operations/read-templates.ts'
 export type { ManualRetry, ManualRetryOptions } from './operations/retry-job.ts'
@@ -70,7 +80,7 @@ export type { Clock, Timer } from './platform/clock.ts'
 export type { Logger } from './platform/logger.ts'
 export type { Random } from './platform/random.ts'
 export type { PostRequest, PostResult } from './platform/webhook-post.ts'
-export type { Transition, TransitionKind } from './store/events.ts'
+export type { OperationProgress, Transition, TransitionKind } from './store/events.ts'
 export type { MoveTarget, Page } from './store/jobs.ts'
 export type { LimitRecord } from './store/maintenance.ts'
 export type { NodeRecord } from './store/nodes.ts'

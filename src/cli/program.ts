@@ -14,6 +14,7 @@ import * as keys from './commands/keys.ts'
 import * as limits from './commands/limits.ts'
 import * as migrate from './commands/migrate.ts'
 import * as nodes from './commands/nodes.ts'
+import * as operations from './commands/operations.ts'
 import * as prune from './commands/prune.ts'
 import * as run from './commands/run.ts'
 import * as runs from './commands/runs.ts'
@@ -36,7 +37,7 @@ interface CommandFile {
 /** In the order of the help. */
 const SECTIONS: readonly (readonly [heading: string, files: readonly CommandFile[]])[] = [
   ['Getting work done:', [init, serve, worker, enqueue, run]],
-  ['Looking:', [jobs, runs, failures, why, status, watch, stats, nodes, types]],
+  ['Looking:', [jobs, operations, runs, failures, why, status, watch, stats, nodes, types]],
   ['Composing:', [schedules, templates, groups, webhooks]],
   ['Keeping:', [limits, keys, audit, prune, backup, migrate, doctor, completion]],
 ]

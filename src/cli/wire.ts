@@ -12,3 +12,4 @@ export type Template = Answered<'GET /api/job-templates/{template_id}'>
 export type Group = Answered<'GET /api/job-groups/{group_id}'>
 export type Webhook = Answered<'GET /api/webhooks/{webhook_id}'>
 export type Delivery = Answered<'GET /api/webhook-deliveries/{delivery_id}'>
+export type Operation = Answered<'GET /api/operations/{operation_id}'>

@@ -7,6 +7,7 @@ import { directOver, reservationsOver } from './resources/direct.ts'
 import { failuresOver } from './resources/failures.ts'
 import { groupsOver } from './resources/groups.ts'
 import { jobsOver } from './resources/jobs.ts'
+import { operationsOver } from './resources/operations.ts'
 import { runsOver } from './resources/runs.ts'
 import { schedulesOver } from './resources/schedules.ts'
 import * as store from './resources/store.ts'
@@ -45,6 +46,7 @@ export function clientOver(transport: Transport, clock: Clock = systemClock) {
     templates: templatesOver(request),
     schedules: schedulesOver(request),
     groups: groupsOver(request),
+    operations: operationsOver(request),
     direct: directOver(request),
     reservations: reservationsOver(request),
     webhooks: webhooksOver(request),

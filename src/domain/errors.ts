@@ -39,6 +39,8 @@ export type ErrorCode =
   | 'not_found'
   | 'not_last_attempt'
   | 'not_retryable'
+  | 'operation_ended'
+  | 'operation_not_found'
   | 'origin_refused'
   | 'params_too_large'
   | 'parent_not_found'

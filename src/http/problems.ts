@@ -58,6 +58,8 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   not_found: 404,
   not_last_attempt: 409,
   not_retryable: 409,
+  operation_ended: 409,
+  operation_not_found: 404,
   origin_refused: 403,
   params_too_large: 422,
   parent_not_found: 422,

@@ -1,3 +1,4 @@
+import type { BulkRunner } from '../engine/bulk-runner.ts'
 import type { DirectExecutions } from '../engine/direct-execution.ts'
 import type { RecoveryStats } from '../engine/recovery.ts'
 import type { OperationContext } from '../operations/context.ts'
@@ -8,6 +9,8 @@ import type { SchedulerLife } from './scheduler-life.ts'
 export interface Door {
   readonly context: OperationContext
   readonly directs: DirectExecutions
+  /** Carries out bulk operations in this process, once it is started. */
+  readonly bulk: Pick<BulkRunner, 'start'>
   readonly logger: Logger
   readonly node: NodeControl
   /** Calls back when the scheduler begins to close. */
@@ -73,7 +76,7 @@ export class NodeOf implements NodeControl {
   }
 
   join(): Promise<void> {
-    return this.#life.call(() => this.#life.node.join())
+    return this.#life.join()
   }
 
   start(): Promise<RecoveryStats> {

@@ -28,6 +28,7 @@ const EVENT_KINDS = [
   'schedule.triggered',
   'run.progress',
   'run.released',
+  'operation.progress',
   'run.late',
   'node.recovered',
 ] as const satisfies readonly (keyof SchedulerEvents)[]

@@ -1,5 +1,6 @@
 import { PawlError } from '../domain/errors.ts'
 import { readWhole } from '../domain/options.ts'
+import { BulkRunner } from '../engine/bulk-runner.ts'
 import { DirectExecutions } from '../engine/direct-execution.ts'
 import { GroupSettlements } from '../engine/group-settlements.ts'
 import { SchedulerNode } from '../engine/node.ts'
@@ -20,6 +21,8 @@ import type { CheckedOptions } from './scheduler-options.ts'
 export class SchedulerLife {
   readonly node: SchedulerNode
   readonly directs: DirectExecutions
+  /** Works from the first start on, or from when this process started an operation. */
+  readonly bulk: BulkRunner
   readonly settlements: Settlements
   readonly groupSettlements: GroupSettlements
   readonly events: EventListeners
@@ -40,6 +43,7 @@ export class SchedulerLife {
     this.settlements = new Settlements(store, clock)
     this.groupSettlements = new GroupSettlements(store, clock)
     this.events = new EventListeners(store, logger)
+    this.bulk = new BulkRunner({ store, clock, logger, newId })
     const nodeId = newId()
     this.node = new SchedulerNode({
       store,
@@ -52,7 +56,7 @@ export class SchedulerLife {
       concurrency: options.concurrency,
       policy: options.policy,
       types: options.types,
-      background: composeBackground(context, options, nodeId),
+      background: [...composeBackground(context, options, nodeId), this.bulk],
       prepareFollowUp: (type, params, followUp) => prepareFollowUp(context, type, params, followUp as EnqueueOptions),
       lateFinish: (late) => this.events.emit('run.late', late),
       nodeRecovered: (node, stats) => this.events.emit('node.recovered', { node, stats }),
@@ -69,6 +73,13 @@ export class SchedulerLife {
   /** What the last start recovered; null: it was never started. */
   get lastRecovery(): RecoveryStats | null {
     return this.#lastRecovery
+  }
+
+  /** Lives before its first start: executes nothing, but carries out bulk operations, for which no handler is needed. */
+  async join(): Promise<void> {
+    this.refuseClosed()
+    await this.node.join()
+    this.bulk.start()
   }
 
   async start(): Promise<RecoveryStats> {
@@ -125,6 +136,7 @@ export class SchedulerLife {
   async #close(): Promise<void> {
     for (const callback of this.#atClose) callback()
     await this.#starting?.catch(() => {})
+    await this.bulk.stop()
     await this.directs.beginClosing(closedError())
     // Bodies that still execute may use this scheduler to their end; only then it refuses.
     const { left } = await this.node.leave(this.#options.shutdownTimeoutMs).finally(() => {

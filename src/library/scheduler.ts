@@ -25,6 +25,7 @@ import { explainJob } from '../operations/why.ts'
 import type { EnqueuedItem, MoveTarget } from '../store/jobs.ts'
 import type { LimitRecord } from '../store/maintenance.ts'
 import type { NodeRecord } from '../store/nodes.ts'
+import { BulkOperations } from './bulk-operations.ts'
 import { DOOR, type Door, NodeOf } from './door.ts'
 import type { SchedulerEvents } from './event-listeners.ts'
 import { Groups } from './groups.ts'
@@ -44,6 +45,7 @@ export class Scheduler {
   readonly schedules: Schedules
   readonly groups: Groups
   readonly webhooks: Webhooks
+  readonly operations: BulkOperations
   readonly #context: OperationContext
   readonly #options: CheckedOptions
   readonly #life: SchedulerLife
@@ -63,6 +65,7 @@ export class Scheduler {
       wait: (groupId) => this.#life.groupSettlements.wait(groupId),
     })
     this.webhooks = new Webhooks(context, context.webhookGuard, call)
+    this.operations = new BulkOperations({ context, call, carryOut: () => this.#life.bulk.start() })
   }
 
   /** This scheduler's id as a node. */
@@ -348,6 +351,7 @@ export class Scheduler {
     return {
       context: this.#context,
       directs: this.#life.directs,
+      bulk: this.#life.bulk,
       logger: this.#options.logger,
       node: new NodeOf(this.#life, this.#options),
       atClose: (callback) => this.atClose(callback),

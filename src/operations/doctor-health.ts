@@ -16,6 +16,7 @@ const READY_TOO_LONG_MS = 3_600_000
 const BEYOND_TIMEOUT_MS = 60_000
 
 const CASCADE_TOO_OLD_MS = 60_000
+const OPERATION_TOO_STILL_MS = 60_000
 const DELIVERY_TOO_LATE_MS = 600_000
 const SLOT_TOO_LATE_MS = 120_000
 const LOG_TOO_LARGE_BYTES = 256 * 1024 * 1024
@@ -63,6 +64,7 @@ export async function examineHealth(context: OperationContext): Promise<Check[]>
       ),
     ),
     checkOf('cascades', 'Dependents and members are told.', examineCascades(health)),
+    checkOf('operations', 'Bulk operations go on.', await examineOperations(context, health)),
     checkOf('deliveries', 'Webhooks are told in time.', await examineDeliveries(context, health)),
     checkOf('schedules', 'Schedules fire in time.', await examineSchedules(context, health)),
     checkOf('disk', 'There is room to write.', examineDisk(health)),
@@ -206,6 +208,22 @@ function examineCascades({ now, vitals: { cascades }, living }: Health): Finding
       cascades.count,
     ),
   ]
+}
+
+async function examineOperations({ store }: OperationContext, { now, living }: Health): Promise<Finding[]> {
+  const { items } = await store.listOperations({ status: 'RUNNING', limit: PAGE })
+  return warnIf(
+    items
+      .filter(({ updatedAt }) => updatedAt < now - OPERATION_TOO_STILL_MS)
+      .map(({ operationId, kind, done }) => `${operationId} (${kind}, ${done} done)`),
+    {
+      message: 'Bulk operations have not gone on for more than a minute.',
+      advice:
+        living.length === 0
+          ? 'Nobody carries them out. Start a node: any node does it. Or end them with `pawl operations abort`.'
+          : 'Look at the logs of the nodes that live: they should have gone on. `pawl operations abort` ends them.',
+    },
+  )
 }
 
 async function examineDeliveries({ store }: OperationContext, { now, vitals }: Health): Promise<Finding[]> {

@@ -18,6 +18,11 @@ export function groupNotFound(groupId: string): PawlError {
   })
 }
 
+export function bulkOperationNotFound(operationId: string): PawlError {
+  const message = `There is no operation ${operationId}. It never existed, or it was pruned.`
+  return new PawlError('operation_not_found', message, { details: { operationId } })
+}
+
 export function jobChanged(jobId: string): PawlError {
   return new PawlError(
     'conflict',

@@ -19,13 +19,15 @@ export interface Pruned {
   readonly reservationsRemoved: number
   /** Entries of the audit log. */
   readonly auditRemoved: number
+  /** Bulk operations that ended in that time. */
+  readonly operationsRemoved: number
 }
 
 const PAGE = 200
 
 /**
- * Removes settled chains with their Runs, logs and log files, the records of direct executions, and what the audit log says
- * of that time, page by page, so that work goes on meanwhile.
+ * Removes settled chains with their Runs, logs and log files, the records of direct executions and bulk operations, and what the audit
+ * log says of that time, page by page, so that work goes on meanwhile.
  */
 export async function pruneHistory(context: OperationContext, options: PruneOptions): Promise<Pruned> {
   refuseUnknownKeys(options, ['olderThanMs', 'dryRun'], '')
@@ -50,7 +52,10 @@ export async function pruneHistory(context: OperationContext, options: PruneOpti
     reservationsRemoved += page.removed
     cursor = page.nextCursor
   } while (cursor !== null)
-  return { jobsRemoved, groupsRemoved, reservationsRemoved, auditRemoved: await pruneAudit(context, endedBefore) }
+  const { store } = context
+  const operationsRemoved = await untilPageIsShort(() => store.pruneOperations(endedBefore, PAGE))
+  const auditRemoved = await untilPageIsShort(() => store.pruneAudit(endedBefore, PAGE))
+  return { jobsRemoved, groupsRemoved, reservationsRemoved, auditRemoved, operationsRemoved }
 }
 
 async function countPrunable({ store }: OperationContext, endedBefore: number): Promise<Pruned> {
@@ -69,14 +74,16 @@ async function countPrunable({ store }: OperationContext, endedBefore: number): 
     reservationsRemoved += page.reservations
     cursor = page.nextCursor
   } while (cursor !== null)
-  return { jobsRemoved, groupsRemoved, reservationsRemoved, auditRemoved: await store.countAudit(endedBefore) }
+  const auditRemoved = await store.countAudit(endedBefore)
+  const operationsRemoved = await store.countPrunableOperations(endedBefore)
+  return { jobsRemoved, groupsRemoved, reservationsRemoved, auditRemoved, operationsRemoved }
 }
 
 /** Until a page is not full: where pruning itself is noted, each page that removes something leaves one more entry. */
-async function pruneAudit({ store }: OperationContext, before: number): Promise<number> {
+async function untilPageIsShort(prune: () => Promise<number>): Promise<number> {
   let removed = 0
   for (;;) {
-    const page = await store.pruneAudit(before, PAGE)
+    const page = await prune()
     removed += page
     if (page < PAGE) return removed
   }

@@ -52,30 +52,40 @@ export async function findRunOfJob(context: OperationContext, jobId: string): Pr
 
 const JOB_MARKS = ['type', 'tag', 'templateId', 'scheduleId', 'groupId'] as const
 
+/** What a list of Jobs can be asked for. What is absent matches everything. */
+export interface JobFilterOptions extends JobSearch {
+  readonly status?: JobStatus
+  readonly type?: string
+  readonly tag?: string
+  readonly templateId?: string
+  readonly scheduleId?: string
+  readonly groupId?: string
+}
+
+/** The filter that the options mean, or an error that names the field. */
+export function readJobFilter(options: JobFilterOptions): Omit<JobFilter, 'limit' | 'cursor'> {
+  refuseUnknownKeys(options, ['status', ...JOB_MARKS, ...SEARCH_KEYS], '')
+  if (options.status !== undefined) readWord(options.status, ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'], 'status')
+  for (const name of JOB_MARKS) {
+    if (options[name] !== undefined) readText(options[name], name)
+  }
+  const { status, type, tag, templateId, scheduleId, groupId, ...search } = options
+  const marks = withoutUndefined({ status, type, tag, templateId, scheduleId, groupId })
+  return { ...marks, ...readSearch(search, status) } as Omit<JobFilter, 'limit' | 'cursor'>
+}
+
 /**
  * Newest first; with the status QUEUED, in the order of the queue. A page of several filters looks at a bounded number of
  * Jobs, so it may be short, even empty, though `nextCursor` says that more follow.
  */
 export async function listJobs(
   context: OperationContext,
-  options: PageOptions & {
-    readonly status?: JobStatus
-    readonly type?: string
-    readonly tag?: string
-    readonly templateId?: string
-    readonly scheduleId?: string
-    readonly groupId?: string
-  } & JobSearch = {},
+  options: PageOptions & JobFilterOptions = {},
 ): Promise<ListedJobs> {
   refuseUnknownKeys(options, ['limit', 'cursor', 'status', ...JOB_MARKS, ...SEARCH_KEYS], '')
-  if (options.status !== undefined) readWord(options.status, ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'], 'status')
-  for (const name of JOB_MARKS) {
-    if (options[name] !== undefined) readText(options[name], name)
-  }
-  const { limit: _limit, cursor: _cursor, status, type, tag, templateId, scheduleId, groupId, ...search } = options
-  const marks = { status, type, tag, templateId, scheduleId, groupId }
-  const filter = { ...withoutUndefined(marks), ...readSearch(search, status), ...readPage(options) }
-  const page = await context.store.listJobs(filter as JobFilter, context.clock.now())
+  const { limit: _limit, cursor: _cursor, ...wanted } = options
+  const filter = { ...readJobFilter(wanted), ...readPage(options) }
+  const page = await context.store.listJobs(filter, context.clock.now())
   return { ...page, limited: page.nextCursor !== null && page.items.length < filter.limit }
 }
 

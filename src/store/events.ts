@@ -1,3 +1,4 @@
+import type { BulkCounts, BulkKind, BulkStatus } from '../domain/bulk-operation.ts'
 import type { JobStatus } from '../domain/job.ts'
 import type { FailureReason, RunStatus } from '../domain/run.ts'
 
@@ -16,8 +17,17 @@ export type TransitionKind =
   | 'schedule.triggered'
   | 'run.progress'
   | 'run.released'
+  /** A bulk operation has begun, has done a page, or has ended. */
+  | 'operation.progress'
 
-/** One step of one Job, as it was committed. */
+/** How far a bulk operation was. */
+export interface OperationProgress extends BulkCounts {
+  readonly operationId: string
+  readonly kind: BulkKind
+  readonly status: BulkStatus
+}
+
+/** One step of one Job, as it was committed; or of a bulk operation, and then all that is said of a Job is empty. */
 export interface Transition {
   readonly kind: TransitionKind
   readonly jobId: string
@@ -34,6 +44,8 @@ export interface Transition {
   /** Only of `run.progress`. */
   readonly progress?: number
   readonly message?: string | null
+  /** Only of `operation.progress`. */
+  readonly operation?: OperationProgress
 }
 
 /** All transitions of one commit. Rows are numbered upwards, in an order in which the commits may have happened. */
@@ -60,6 +72,8 @@ export type Stir =
   | 'schedules'
   /** A group has settled. */
   | 'groups'
+  /** A bulk operation was started, or aborted. */
+  | 'operations'
 
 export type StoreSignal =
   /** This store object committed something. */

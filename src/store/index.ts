@@ -1,4 +1,5 @@
 export type * from './audit.ts'
+export type * from './bulk-operations.ts'
 export * from './checks.ts'
 export type * from './events.ts'
 export type * from './groups.ts'

@@ -1,4 +1,5 @@
 import type { AuditStore } from './audit.ts'
+import type { BulkOperationStore } from './bulk-operations.ts'
 import type { CheckStore } from './checks.ts'
 import type { EventStore } from './events.ts'
 import type { CascadeStore, GroupStore } from './groups.ts'
@@ -24,6 +25,7 @@ export interface Store
     RunStore,
     GroupStore,
     CascadeStore,
+    BulkOperationStore,
     TemplateStore,
     ScheduleStore,
     ReservationStore,

@@ -77,7 +77,7 @@ describe('migrate', () => {
     const { schema: newer, run } = await newStore()
     const insert = `insert into "${newer}".migrations values (99, 'later', '', 0)`
     await postgresPool().query(insert)
-    expect((await run('migrate')).stderr).toContain('has schema version 99, but this Pawl knows versions up to 4')
+    expect((await run('migrate')).stderr).toContain('has schema version 99, but this Pawl knows versions up to 5')
     await postgresPool().query(`delete from "${newer}".migrations where version = 99`)
   })
 })

@@ -52,6 +52,7 @@ test('settled() of a chain that settled elsewhere and was pruned is refused, not
     groupsRemoved: 0,
     reservationsRemoved: 0,
     auditRemoved: 0,
+    operationsRemoved: 0,
   })
 
   await vi.waitFor(() => {

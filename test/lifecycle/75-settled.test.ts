@@ -84,6 +84,7 @@ describe('settled', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
 
     const answer = Promise.race([refusalOf(handle.settled()), stage.advance('1m').then(() => 'still waiting')])

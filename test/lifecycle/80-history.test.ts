@@ -79,6 +79,7 @@ describe('prune', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
 
     expect(await refusalOf(old.get())).toMatchObject({ code: 'job_not_found' })
@@ -93,6 +94,7 @@ describe('prune', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
   })
 
@@ -117,6 +119,7 @@ describe('prune', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
     for (const handle of live) await handle.get()
     gate.open()
@@ -134,6 +137,7 @@ describe('prune', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
     gate.open()
     await stage.advance('1s')
@@ -142,6 +146,7 @@ describe('prune', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
   })
 
@@ -164,6 +169,7 @@ describe('prune', () => {
       groupsRemoved: 0,
       reservationsRemoved: 0,
       auditRemoved: 0,
+      operationsRemoved: 0,
     })
     expect((await stage.scheduler.listJobs()).items).toHaveLength(3)
   })

@@ -7,6 +7,7 @@ import { HOUR, NOW } from '../../src/store/conformance/fixtures.ts'
 import { type PgPool, postgres } from '../../src/stores/postgres/index.ts'
 import { type PostgresServer, startServer } from '../../torture/servers/server.ts'
 import type { SweptDatabase } from '../../torture/sweep/database.ts'
+import { bulkOperations } from '../../torture/sweep/operations/bulk.ts'
 import { directOperations } from '../../torture/sweep/operations/direct.ts'
 import { doorOperations } from '../../torture/sweep/operations/doors.ts'
 import { jobOperations } from '../../torture/sweep/operations/jobs.ts'
@@ -22,6 +23,7 @@ const UPKEEP = ['prune', 'adding up the hours of the statistics']
 
 /** Not what is done in transactions of others, nor what renumbers a whole priority. */
 const operations = [
+  ...bulkOperations,
   ...directOperations,
   ...doorOperations,
   ...jobOperations.filter(({ name, commits }) => commits !== 'caller' && name !== 'normalising of positions'),

@@ -71,6 +71,10 @@ const STATEMENTS: readonly string[] = [
    from generate_series(1, :count / 2) n`,
   `insert into pawl.audit (at, actor, action, subject)
    select n, 'actor' || n % 10, 'job.cancel', ${JOB_ID('n')} from generate_series(1, :count / 2) n`,
+  `insert into pawl.operations (operation_id, kind, filter, status, matched, is_capped, last_seq, created_at, updated_at, ended_at)
+   select 'o' || lpad(n::text, 9, '0'), 'cancel', '{}', case when n % 1000 = 0 then 'RUNNING' else 'COMPLETED' end, 0, 0, 0, n, n,
+     case when n % 1000 <> 0 then n end
+   from generate_series(1, :count / 10) n`,
   `insert into pawl.business_keys
    select business_key, job_id from pawl.jobs where business_key is not null and seq > :count`,
   `insert into pawl.idempotency_keys

@@ -29,6 +29,7 @@ const LARGE = new Set([
   'reservations',
   'scheduled_chains',
   'audit',
+  'operations',
 ])
 
 /** Partial indexes that stay small, though their table grows. */

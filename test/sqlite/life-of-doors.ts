@@ -22,6 +22,7 @@ export async function useDoors(scheduler: Scheduler, store: Store, clock: Settab
   const { jobId } = await scheduler.enqueue('quick', null, { delayMs: 1_000 })
   await scheduler.edit(jobId, { priority: 3, params: 1, runAt: null })
   await useKeys(store, clock.now())
+  await useOperations(scheduler, store, clock.now())
   const now = clock.now()
   for (let index = 0; index < 300; index++) {
     const actor = `key:${index % 3}`
@@ -32,6 +33,32 @@ export async function useDoors(scheduler: Scheduler, store: Store, clock: Settab
   await store.audited(note(now, { made: () => ['audited', member.jobId] })).createGroup(group, [member], now)
   await store.countAudit(now - 3_000_000)
   await store.pruneAudit(now - 3_000_000, 100)
+}
+
+async function useOperations(scheduler: Scheduler, store: Store, now: number): Promise<void> {
+  const { operations } = scheduler
+  for (const kind of ['cancel', 'retry'] as const) {
+    const { operationId } = await operations.start({ kind, filter: { type: 'nothing of this type' } })
+    await operations.abort(operationId).catch(() => {})
+    await operations.get(operationId)
+    for (const status of [{}, { status: 'ABORTED' } as const]) await operations.list({ ...status, limit: 2 })
+  }
+  const ids = await scheduler.enqueueMany(Array.from({ length: 3 }, () => ({ type: 'quick', params: null })))
+  const order = { kind: 'cancel', filter: null, jobIds: ids.map(({ jobId }) => jobId), mode: 'graceful' } as const
+  for (let n = 0; n < 50; n++) {
+    const operationId = `operation ${n}`
+    const rest = { reason: null, createdBy: null, matched: { matched: 3, isMatchedCapped: false } }
+    await store.startOperation({ ...order, ...rest, operationId }, now - 3_600_000)
+    const page = { operationId, pages: 0, jobIds: order.jobIds, failed: 0, next: null, newId: () => '' }
+    await store.applyOperationPage({ ...page, now: now - 3_600_000 + n })
+  }
+  await store.findRunningOperations(10)
+  const filter = { limit: 10 } as const
+  await store.matchJobs({ kind: 'cancel', mode: 'abort', filter: { ...filter, status: 'QUEUED' }, lastSeq: null })
+  const failed = { ...filter, status: 'FINISHED', outcome: 'FAILED' } as const
+  await store.matchJobs({ kind: 'retry', mode: null, filter: failed, lastSeq: 1_000 })
+  await store.countPrunableOperations(now - 3_000_000)
+  await store.pruneOperations(now - 3_599_990, 100)
 }
 
 async function useKeys(store: Store, now: number): Promise<void> {

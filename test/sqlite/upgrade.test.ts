@@ -78,6 +78,7 @@ test('a database of version 1 is upgraded when it is opened; its history stays, 
       { version: 1 },
       { version: 2 },
       { version: 3 },
+      { version: 4 },
     ])
     expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
   })

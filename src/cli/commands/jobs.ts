@@ -1,8 +1,11 @@
 import type { Command } from 'commander'
+import { BULK_STATUSES } from '../../domain/bulk-operation.ts'
+import { type BulkOptions, changeMany, isBulk, withBulkOptions } from '../bulk.ts'
 import { choice } from '../choice.ts'
 import type { Cli } from '../cli.ts'
 import { usageError } from '../cli-error.ts'
 import { readDuration } from '../duration.ts'
+import { type JobFilterOptions, readJobFilter, withJobFilter } from '../job-filter.ts'
 import { examples } from '../output/help.ts'
 import { jobColumns, jobLine, printJob } from '../output/jobs.ts'
 import { type PageOptions, printPage, readPages, withPageOptions } from '../output/list.ts'
@@ -11,8 +14,7 @@ import { collect, given, readInstantOption, readWholeOption, readWordOption } fr
 import { readParams } from '../read-params.ts'
 
 const JOB = 'the id of the job, in full'
-const OUTCOMES = ['COMPLETED', 'FAILED', 'SKIPPED'] as const
-const STATUSES = ['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'] as const
+const JOBS = 'the ids of the jobs, in full'
 
 export function register(program: Command, cli: Cli): void {
   const jobs = program
@@ -31,20 +33,8 @@ export function register(program: Command, cli: Cli): void {
 }
 
 function registerReading(jobs: Command, cli: Cli): void {
-  withPageOptions(jobs.command('list').alias('ls'))
+  withJobFilter(withPageOptions(jobs.command('list').alias('ls')))
     .description('list jobs, newest first; with --status QUEUED in the order of the queue')
-    .addOption(choice('--status <status>', `only these: ${STATUSES.join(', ')}`, STATUSES))
-    .option('--type <type>', 'only of this type')
-    .option('--tag <tag>', 'only with this tag')
-    .option('--template <id>', 'only of this template')
-    .option('--schedule <id>', 'only of this schedule')
-    .option('--group <id>', 'only of this group')
-    .addOption(choice('--outcome <outcome>', `only of which this came: ${OUTCOMES.join(', ')}`, OUTCOMES))
-    .option('--params-path <path>', 'only with something there in the params, such as user.id')
-    .option('--params-value <value>', 'and with this value there')
-    .option('--error <text>', 'only with this text in the error')
-    .option('--created-after <instant>', 'only accepted at this instant or later')
-    .option('--created-before <instant>', 'only accepted before this instant')
     .addHelpText(
       'after',
       examples([
@@ -78,14 +68,19 @@ function registerReading(jobs: Command, cli: Cli): void {
 }
 
 function registerSteering(jobs: Command, cli: Cli): void {
-  jobs
-    .command('cancel')
-    .description('cancel the live job of a chain; one that runs finishes, but is not retried')
-    .argument('<job>', JOB)
-    .option('--abort', 'also interrupt it if it runs')
+  withJobFilter(withBulkOptions(jobs.command('cancel')), BULK_STATUSES.cancel)
+    .description('cancel the live jobs of chains; those that run finish, but are not retried')
+    .argument('[job...]', JOBS)
+    .option('--abort', 'also interrupt what runs')
     .option('--reason <text>', 'why, for the record')
-    .addHelpText('after', examples([["pawl jobs cancel <job> --abort --reason 'wrong genre'", 'stop it now']]))
-    .action((jobId: string, options: CancelOptions) => cancel(cli, jobId, options))
+    .addHelpText(
+      'after',
+      examples([
+        ["pawl jobs cancel <job> --abort --reason 'wrong genre'", 'stop it now'],
+        ['pawl jobs cancel --all --type story --status QUEUED --dry-run', 'how many would be cancelled'],
+      ]),
+    )
+    .action((jobIds: string[], options: CancelOptions) => cancel(cli, jobIds, options))
 
   jobs
     .command('move')
@@ -103,14 +98,19 @@ function registerSteering(jobs: Command, cli: Cli): void {
     )
     .action((jobId: string, options: MoveOptions) => move(cli, jobId, options))
 
-  jobs
-    .command('retry')
-    .description('try a failed or cancelled job again; a waiting retry becomes due now')
-    .argument('<job>', JOB)
+  withJobFilter(withBulkOptions(jobs.command('retry')), BULK_STATUSES.retry)
+    .description('try failed or cancelled jobs again; a waiting retry becomes due now')
+    .argument('[job...]', JOBS)
     .option('--dependents', 'also jobs that were cancelled because of it')
     .option('--priority <n>', 'with another priority')
-    .addHelpText('after', examples([['pawl jobs retry <job> --dependents', 'repeat it and what hangs on it']]))
-    .action((jobId: string, options: RetryOptions) => retry(cli, jobId, options))
+    .addHelpText(
+      'after',
+      examples([
+        ['pawl jobs retry <job> --dependents', 'repeat it and what hangs on it'],
+        ['pawl jobs retry --all --type story --yes', 'repeat all that failed or were cancelled'],
+      ]),
+    )
+    .action((jobIds: string[], options: RetryOptions) => retry(cli, jobIds, options))
 
   jobs
     .command('edit')
@@ -131,36 +131,10 @@ function registerSteering(jobs: Command, cli: Cli): void {
     .action((jobId: string, options: EditOptions) => edit(cli, jobId, options))
 }
 
-interface ListOptions extends PageOptions {
-  readonly status?: string
-  readonly type?: string
-  readonly tag?: string
-  readonly template?: string
-  readonly schedule?: string
-  readonly group?: string
-  readonly outcome?: string
-  readonly paramsPath?: string
-  readonly paramsValue?: string
-  readonly error?: string
-  readonly createdAfter?: string
-  readonly createdBefore?: string
-}
+type ListOptions = PageOptions & JobFilterOptions
 
 async function list(cli: Cli, options: ListOptions): Promise<void> {
-  const filter = given({
-    status: readWordOption(options.status, STATUSES, '--status'),
-    type: options.type,
-    tag: options.tag,
-    template_id: options.template,
-    schedule_id: options.schedule,
-    group_id: options.group,
-    outcome: readWordOption(options.outcome, OUTCOMES, '--outcome'),
-    params_path: options.paramsPath,
-    params_value: options.paramsValue,
-    error: options.error,
-    created_after: options.createdAfter,
-    created_before: options.createdBefore,
-  })
+  const filter = readJobFilter(options)
   await cli.withClient('read', async (client) => {
     const page = await readPages(cli, options, (query) =>
       client.request('GET /api/jobs', { query: { ...query, ...filter } }),
@@ -198,13 +172,16 @@ async function logs(cli: Cli, jobId: string, { follow = false }: { follow?: bool
   )
 }
 
-interface CancelOptions {
+interface CancelOptions extends BulkOptions {
   readonly abort?: boolean
   readonly reason?: string
 }
 
-async function cancel(cli: Cli, jobId: string, { abort = false, reason }: CancelOptions): Promise<void> {
+async function cancel(cli: Cli, jobIds: readonly string[], options: CancelOptions): Promise<void> {
+  const { abort = false, reason } = options
   const body = given({ mode: abort ? ('abort' as const) : undefined, reason })
+  if (isBulk(jobIds, options)) return changeMany(cli, { kind: 'cancel', ...body }, jobIds, options)
+  const [jobId = ''] = jobIds
   await cli.withClient('change', async (client) => {
     const job = await client.request('POST /api/jobs/{job_id}/cancel', { params: { job_id: jobId }, body })
     if (cli.isJson) return cli.printJson(job)
@@ -235,12 +212,20 @@ async function move(cli: Cli, jobId: string, { to, before, after }: MoveOptions)
   })
 }
 
-interface RetryOptions {
+interface RetryOptions extends BulkOptions {
   readonly dependents?: boolean
   readonly priority?: string
 }
 
-async function retry(cli: Cli, jobId: string, { dependents, priority }: RetryOptions): Promise<void> {
+async function retry(cli: Cli, jobIds: readonly string[], options: RetryOptions): Promise<void> {
+  const { dependents, priority } = options
+  if (isBulk(jobIds, options)) {
+    if (dependents === true || priority !== undefined) {
+      throw usageError('Expected --dependents and --priority with one job only.')
+    }
+    return changeMany(cli, { kind: 'retry' }, jobIds, options)
+  }
+  const [jobId = ''] = jobIds
   const body = given({ dependents, priority: readWholeOption(priority, '--priority') })
   await cli.withClient('change', async (client) => {
     const job = await client.request('POST /api/jobs/{job_id}/retry', { params: { job_id: jobId }, body })

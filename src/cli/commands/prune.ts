@@ -33,6 +33,7 @@ async function prune(cli: Cli, options: { olderThan: string; dryRun?: boolean })
       counted(answer.groups_removed, 'group', 'groups'),
       `${counted(answer.reservations_removed, 'record', 'records')} of direct executions`,
     ]
+    parts.push(counted(answer.operations_removed, 'bulk operation', 'bulk operations'))
     cli.print(`${verb} ${parts.join(', ')} and ${counted(answer.audit_removed, 'entry', 'entries')} of the audit log.`)
   })
 }

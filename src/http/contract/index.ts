@@ -5,6 +5,7 @@ import * as runs from './job-runs.ts'
 import * as templates from './job-templates.ts'
 import * as jobs from './jobs.ts'
 import * as keys from './keys.ts'
+import * as operations from './operations.ts'
 import * as scheduler from './scheduler.ts'
 import * as schedules from './schedules.ts'
 import * as sessions from './sessions.ts'
@@ -20,6 +21,7 @@ export const endpoints = {
   ...schedules,
   ...groups,
   ...direct,
+  ...operations,
   ...webhooks,
   ...scheduler,
   ...store,

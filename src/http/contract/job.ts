@@ -23,6 +23,25 @@ export const jobStatus = z.enum(['QUEUED', 'RUNNING', 'CANCELLED', 'FINISHED'])
 export const runStatus = z.enum(['COMPLETED', 'FAILED', 'SKIPPED'])
 export const cancelMode = z.enum(['graceful', 'abort'])
 
+const SEARCH_LENGTH_MAX = 1_000
+const searchText = z.string().min(1).max(SEARCH_LENGTH_MAX)
+
+/** What Jobs can be looked for by, in a list and in a bulk operation. */
+export const jobFilter = {
+  status: jobStatus.optional(),
+  type: id.optional(),
+  tag: id.optional(),
+  template_id: id.optional(),
+  schedule_id: id.optional(),
+  group_id: id.optional(),
+  outcome: runStatus.optional(),
+  params_path: searchText.optional(),
+  params_value: z.string().max(SEARCH_LENGTH_MAX).optional(),
+  error: searchText.optional(),
+  created_after: instant.optional(),
+  created_before: instant.optional(),
+}
+
 export const job = z
   .object({
     job_id: z.string(),

@@ -18,6 +18,7 @@ import {
   cancelMode,
   ENQUEUE_PROBLEMS,
   job,
+  jobFilter,
   jobStatus,
   LIST_PROBLEMS,
   listedJob,
@@ -30,8 +31,6 @@ import { logLine, logQuery, output, outputQuery, run } from './run.ts'
 
 const jobPath = z.object({ job_id: pathId })
 
-const SEARCH_LENGTH_MAX = 1_000
-const searchText = z.string().min(1).max(SEARCH_LENGTH_MAX)
 
 export const enqueueJob = endpoint({
   method: 'POST',
@@ -78,21 +77,7 @@ export const listJobs = endpoint({
   summary:
     'Jobs, newest first; with `status=QUEUED` in the order of the queue, with `outcome` alone the latest start first. ' +
     'A search looks at 2,000 Jobs a page: `limited` says that it stopped there.',
-  query: z.strictObject({
-    ...pageQuery,
-    status: jobStatus.optional(),
-    type: id.optional(),
-    tag: id.optional(),
-    template_id: id.optional(),
-    schedule_id: id.optional(),
-    group_id: id.optional(),
-    outcome: runStatus.optional(),
-    params_path: searchText.optional(),
-    params_value: z.string().max(SEARCH_LENGTH_MAX).optional(),
-    error: searchText.optional(),
-    created_after: instant.optional(),
-    created_before: instant.optional(),
-  }),
+  query: z.strictObject({ ...pageQuery, ...jobFilter }),
   responses: {
     200: pageOf(job).extend({
       /** It is short because it looked at as many Jobs as a page may: what follows may match as well. */

@@ -137,7 +137,14 @@ export const pruneHistory = endpoint({
   path: '/api/prune',
   role: 'admin',
   action: 'history.prune',
-  auditedFields: ['older_than_ms', 'jobs_removed', 'groups_removed', 'reservations_removed', 'audit_removed'],
+  auditedFields: [
+    'older_than_ms',
+    'jobs_removed',
+    'groups_removed',
+    'reservations_removed',
+    'audit_removed',
+    'operations_removed',
+  ],
   tag: 'Store',
   summary: 'Remove what has settled for so long. With `dry_run` nothing is removed, only counted.',
   body: z
@@ -153,6 +160,7 @@ export const pruneHistory = endpoint({
       groups_removed: z.int(),
       reservations_removed: z.int(),
       audit_removed: z.int(),
+      operations_removed: z.int(),
     }),
   },
   problems: [],

@@ -6,6 +6,7 @@ import { runRoutes } from './job-runs.ts'
 import { templateRoutes } from './job-templates.ts'
 import { jobRoutes } from './jobs.ts'
 import { keyRoutes } from './keys.ts'
+import { operationRoutes } from './operations.ts'
 import { schedulerRoutes } from './scheduler.ts'
 import { scheduleRoutes } from './schedules.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -21,6 +22,7 @@ export const routes: readonly Route[] = [
   ...scheduleRoutes,
   ...groupRoutes,
   ...directRoutes,
+  ...operationRoutes,
   ...webhookRoutes,
   ...schedulerRoutes,
   ...storeRoutes,

@@ -16,9 +16,10 @@ import type { EnqueuedItem, MoveTarget } from '../../store/jobs.ts'
 import * as contract from '../contract/jobs.ts'
 import { REDACTED } from '../redact.ts'
 import { accepted, created, ok } from './answer.ts'
-import { dateOf, given } from './given.ts'
+import { given } from './given.ts'
 import { type Call, type Route, route } from './handler.ts'
 import { createdJob, okRetry } from './job-answers.ts'
+import { refuseGuessing, toJobFilter } from './job-filter.ts'
 import { paramsOf, toEnqueueOptions, toListedItem } from './job-requests.ts'
 import { okPage, okShort, pageOptions } from './pages.ts'
 import { okLogs } from './run-logs.ts'
@@ -50,26 +51,6 @@ function withHeaderKey<Body extends { idempotency_key?: string | undefined }>(bo
 async function readAccepted(context: OperationContext, item: EnqueuedItem) {
   if (item.kind === 'existing' && item.pruned) return { job_id: item.jobId, pruned: true as const }
   return wireJob(await history.getJob(context, item.jobId))
-}
-
-/** Who may not see params and errors could find out about them by asking for one after the other. */
-function refuseGuessing(query: Call<typeof contract.listJobs>['query']): void {
-  for (const name of ['params_path', 'params_value', 'error'] as const) {
-    if (query[name] === undefined) continue
-    throw new PawlError('forbidden', `This key may not see what jobs hold, so it cannot search by \`${name}\`.`)
-  }
-}
-
-function searchOf(query: Call<typeof contract.listJobs>['query']) {
-  const { outcome, params_path, params_value, error, created_after, created_before } = query
-  return given({
-    outcome,
-    paramsPath: params_path,
-    paramsValue: params_value,
-    error,
-    createdAfter: dateOf(created_after),
-    createdBefore: dateOf(created_before),
-  })
 }
 
 /** Jobs of a list that are read before others get a turn of the event loop. */
@@ -114,9 +95,7 @@ export const jobRoutes: readonly Route[] = [
 
   route(contract.listJobs, async ({ context, actor, query }) => {
     if (actor.isRedacted === true) refuseGuessing(query)
-    const { status, type, tag, template_id, schedule_id, group_id } = query
-    const filter = given({ status, type, tag, templateId: template_id, scheduleId: schedule_id, groupId: group_id })
-    const page = await history.listJobs(context, { ...pageOptions(query), ...filter, ...searchOf(query) })
+    const page = await history.listJobs(context, { ...pageOptions(query), ...toJobFilter(query) })
     return ok({ ...okPage(page, wireJob).body, limited: page.limited })
   }),
 

@@ -87,6 +87,7 @@ export const storeRoutes: readonly Route[] = [
       groups_removed: pruned.groupsRemoved,
       reservations_removed: pruned.reservationsRemoved,
       audit_removed: pruned.auditRemoved,
+      operations_removed: pruned.operationsRemoved,
     }
     const asked = askedOf(contract.pruneHistory, actor, {}, { ...body, ...counts })
     if (!dry_run) await recordAudit(door.context, asked)

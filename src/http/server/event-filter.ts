@@ -15,6 +15,7 @@ export const EVENT_KINDS: Readonly<Record<TransitionKind, string>> = {
   'schedule.triggered': 'A schedule has made the Job.',
   'run.progress': 'The handler told how far it is.',
   'run.released': 'The body has ended after its Run had an outcome already.',
+  'operation.progress': 'A bulk operation has begun, has dealt with some Jobs, or has ended.',
 }
 
 /** What `GET /api/events` may be asked. */

@@ -1,8 +1,24 @@
 import { wireInstant } from '../../domain/wire.ts'
-import type { EventRow, EventStore, Transition } from '../../store/events.ts'
+import type { EventRow, EventStore, OperationProgress, Transition } from '../../store/events.ts'
 
 /** A transition as the world outside sees it. */
-export interface WireEvent {
+export type WireEvent = WireJobEvent | WireOperationEvent
+
+/** Of `operation.progress`. */
+export interface WireOperationEvent {
+  readonly operation_id: string
+  readonly kind: OperationProgress['kind']
+  readonly status: OperationProgress['status']
+  readonly matched: number
+  readonly matched_or_more: boolean
+  readonly done: number
+  readonly changed: number
+  readonly skipped: number
+  readonly failed: number
+  readonly at: string
+}
+
+export interface WireJobEvent {
   readonly job_id: string
   readonly run_id: string | null
   readonly chain_id: string
@@ -20,7 +36,8 @@ export interface WireEvent {
 }
 
 export function wireEvent(transition: Transition): WireEvent {
-  const { scheduleId, progress, message = null } = transition
+  const { scheduleId, progress, message = null, operation } = transition
+  if (operation !== undefined) return wireOperationEvent(operation, transition.at)
   return {
     job_id: transition.jobId,
     run_id: transition.runId,
@@ -34,6 +51,12 @@ export function wireEvent(transition: Transition): WireEvent {
     ...(scheduleId !== undefined && { schedule_id: scheduleId }),
     ...(progress !== undefined && { progress, message }),
   }
+}
+
+function wireOperationEvent(operation: OperationProgress, at: number): WireOperationEvent {
+  const { operationId, kind, status, matched, isMatchedCapped, done, changed, skipped, failed } = operation
+  const counts = { matched, matched_or_more: isMatchedCapped, done, changed, skipped, failed }
+  return { operation_id: operationId, kind, status, ...counts, at: wireInstant(at) }
 }
 
 /** A place in the stream: everything up to this transition of this row was told. Row 0: nothing was. */

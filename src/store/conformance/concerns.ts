@@ -1,6 +1,8 @@
 import { testApiKeys } from './api-keys.ts'
 import { testAudit } from './audit.ts'
 import { testBackup } from './backup.ts'
+import { testBulkMatches } from './bulk-matches.ts'
+import { testBulkOperations } from './bulk-operations.ts'
 import { testCancel } from './cancel.ts'
 import { testCascades } from './cascades.ts'
 import { testChecks } from './checks.ts'
@@ -87,6 +89,8 @@ export const concerns: readonly { readonly title: string; readonly register: (ki
   { title: 'group cancel', register: testGroupCancel },
   { title: 'cascades', register: testCascades },
   { title: 'group cascades', register: testGroupCascades },
+  { title: 'bulk operations', register: testBulkOperations },
+  { title: 'bulk matches', register: testBulkMatches },
   { title: 'webhooks', register: testWebhooks },
   { title: 'deliveries', register: testDeliveries },
   { title: 'delivery leases', register: testDeliveryLeases },

@@ -25,6 +25,8 @@ export async function takeSnapshot(store: Store, transitions: readonly Transitio
     webhooks: (await store.listWebhooks({ limit: ALL })).items,
     deliveries: (await store.listDeliveries({ limit: ALL })).items,
     keys: (await store.listKeys({ limit: ALL })).items,
+    operations: await store.findRunningOperations(ALL),
+    endedOperations: (await store.listOperations({ limit: ALL })).items,
     audit: (await store.listAudit({ limit: ALL })).items,
     totals: await store.readTotals(),
     hours: await store.listHours(0, ALL),

@@ -1,4 +1,5 @@
-import type { EventRow, Transition, TransitionKind } from '../../store/events.ts'
+import type { BulkOperation } from '../../domain/bulk-operation.ts'
+import type { EventRow, OperationProgress, Transition, TransitionKind } from '../../store/events.ts'
 
 /**
  * Transitions of one kind that followed each other, as they are stored. What never changes of a Job (its ids, its type)
@@ -12,6 +13,8 @@ export type StoredGroup = [
   seqs: number[],
   progress?: number,
   message?: string | null,
+  /** Then there is one number, which is no Job's. */
+  operation?: OperationProgress,
 ]
 
 /** What a transaction noted: its transitions, and the number of the Job of each. */
@@ -34,16 +37,45 @@ export function groupTransitions({
       last[1] === at &&
       last[2] === outcome &&
       last[3] === reason &&
-      progress === undefined
+      progress === undefined &&
+      transition.operation === undefined
     ) {
       last[4].push(seq)
       continue
     }
     last = [kind, at, outcome, reason, [seq]]
+    if (transition.operation !== undefined) last.push(0, null, transition.operation)
     if (progress !== undefined) last.push(progress, transition.message ?? null)
     groups.push(last)
   }
   return groups
+}
+
+/** What is told of a bulk operation: nothing of a Job, so this needs none to be restored. */
+export function operationTransition(progress: OperationProgress, at: number): Transition {
+  return {
+    kind: 'operation.progress',
+    jobId: '',
+    runId: null,
+    chainId: '',
+    type: '',
+    status: 'RUNNING',
+    outcome: null,
+    reason: null,
+    attempt: 0,
+    at,
+    operation: progress,
+  }
+}
+
+export function progressOf(operation: BulkOperation): OperationProgress {
+  const { operationId, kind, status, matched, isMatchedCapped, done, changed, skipped, failed } = operation
+  return { operationId, kind, status, matched, isMatchedCapped, done, changed, skipped, failed }
+}
+
+/** Null: the group is of Jobs. */
+export function restoreOperation([kind, at, , , , , , operation]: StoredGroup): Transition | null {
+  return kind === 'operation.progress' && operation !== undefined ? operationTransition(operation, at) : null
 }
 
 /** A Job that was pruned since has no events any more either. Those of the others keep their places. */
@@ -89,6 +121,7 @@ function hadRun(kind: TransitionKind, outcome: Transition['outcome']): boolean {
     case 'job.edited':
     case 'job.released':
     case 'schedule.triggered':
+    case 'operation.progress':
       return false
     case 'job.cancelled':
       return outcome !== null
@@ -112,6 +145,7 @@ function statusAfter(kind: TransitionKind, reason: Transition['reason']): Transi
     case 'job.started':
     case 'job.cancel-requested':
     case 'run.progress':
+    case 'operation.progress':
       return 'RUNNING'
     case 'job.cancelled':
       return 'CANCELLED'

@@ -1,4 +1,6 @@
+import type { BulkOperation } from '../../domain/bulk-operation.ts'
 import type { AuditEntry, AuditFilter, AuditNote, AuditStore } from '../../store/audit.ts'
+import type * as bulk from '../../store/bulk-operations.ts'
 import type { CheckedInvariant, CheckStore, Derived, StoreVitals } from '../../store/checks.ts'
 import type { Page } from '../../store/jobs.ts'
 import type { ApiKey, KeyFilter, KeyStore } from '../../store/keys.ts'
@@ -7,6 +9,8 @@ import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } fr
 import { SqliteBase } from './sqlite-base.ts'
 import * as keys from './statements/api-keys.ts'
 import * as audit from './statements/audit.ts'
+import { matchJobs } from './statements/bulk-matches.ts'
+import * as operations from './statements/bulk-operations.ts'
 import { checkInvariants } from './statements/checks/check-invariants.ts'
 import { rebuild } from './statements/rebuild.ts'
 import { findStanding } from './statements/standing.ts'
@@ -14,7 +18,12 @@ import * as statistics from './statements/statistics.ts'
 import { readVitals } from './statements/vitals.ts'
 import { measureFiles } from './store-files.ts'
 
-type DoorStore = StatisticsStore & StandingStore & KeyStore & Omit<AuditStore<unknown>, 'audited'> & CheckStore
+type DoorStore = StatisticsStore &
+  StandingStore &
+  KeyStore &
+  Omit<AuditStore<unknown>, 'audited'> &
+  bulk.BulkOperationStore &
+  CheckStore
 
 /** What those need who look at the store from outside. Every method is one statement file; nothing is decided here. */
 export abstract class SqliteDoors extends SqliteBase implements DoorStore {
@@ -92,6 +101,44 @@ export abstract class SqliteDoors extends SqliteBase implements DoorStore {
 
   countAudit(before: number): Promise<number> {
     return this.read((connection) => audit.countAudit(connection, before))
+  }
+
+  // Bulk operations
+
+  startOperation(operation: bulk.NewBulkOperation, now: number): Promise<void> {
+    return this.write((transaction) => operations.startOperation(transaction, operation, now))
+  }
+
+  findOperation(operationId: string): Promise<BulkOperation | null> {
+    return this.read((connection) => operations.findOperation(connection, operationId))
+  }
+
+  listOperations(filter: bulk.BulkOperationFilter): Promise<Page<BulkOperation>> {
+    return this.read((connection) => operations.listOperations(connection, filter))
+  }
+
+  findRunningOperations(limit: number): Promise<readonly bulk.RunningBulkOperation[]> {
+    return this.read((connection) => operations.findRunningOperations(connection, limit))
+  }
+
+  matchJobs(request: bulk.BulkMatchRequest): Promise<Page<string>> {
+    return this.read((connection) => matchJobs(connection, request))
+  }
+
+  applyOperationPage(page: Parameters<bulk.BulkOperationStore['applyOperationPage']>[0]): Promise<'applied' | 'lost'> {
+    return this.write((transaction) => operations.applyOperationPage(transaction, page))
+  }
+
+  abortOperation(operationId: string, now: number): Promise<'aborted' | 'ended' | 'not-found'> {
+    return this.write((transaction) => operations.abortOperation(transaction, operationId, now))
+  }
+
+  pruneOperations(before: number, limit: number): Promise<number> {
+    return this.write((transaction) => operations.pruneOperations(transaction, before, limit))
+  }
+
+  countPrunableOperations(before: number): Promise<number> {
+    return this.read((connection) => operations.countPrunableOperations(connection, before))
   }
 
   // Doctor

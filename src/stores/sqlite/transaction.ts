@@ -1,6 +1,8 @@
+import type { BulkOperation } from '../../domain/bulk-operation.ts'
 import type { CancelMode, JobPolicy } from '../../domain/job.ts'
 import { nextPosition } from '../../domain/order.ts'
 import type { Stir, Transition } from '../../store/events.ts'
+import { operationTransition, progressOf } from '../shared/stored-transitions.ts'
 import type { Tally } from '../shared/tallies.ts'
 import type { Connection } from './connection.ts'
 
@@ -113,6 +115,14 @@ export class Transaction {
       this.transitions.push({ ...transition, scheduleId: step.scheduleId })
     } else this.transitions.push(transition)
     this.transitionSeqs.push(seq)
+  }
+
+  /** Notes how far a bulk operation is. */
+  noteOperation(operation: BulkOperation, at: number): void {
+    this.transitions.push(operationTransition(progressOf(operation), at))
+    // No Job has this number.
+    this.transitionSeqs.push(0)
+    this.stirs.add('operations')
   }
 
   /** Notes that a direct execution has started or ended, or that a ticket will not be served. */

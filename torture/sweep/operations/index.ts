@@ -1,4 +1,5 @@
 import type { Operation } from '../stage.ts'
+import { bulkOperations } from './bulk.ts'
 import { compositionOperations } from './composition.ts'
 import { directOperations } from './direct.ts'
 import { doorOperations } from './doors.ts'
@@ -13,6 +14,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...jobOperations,
   ...runOperations,
   ...compositionOperations,
+  ...bulkOperations,
   ...directOperations,
   ...scheduleOperations,
   ...webhookOperations,

@@ -6,6 +6,7 @@ import { schema } from './0001-schema.ts'
 import { enqueueFunction } from './0002-enqueue-function.ts'
 import { readableViews } from './0003-readable-views.ts'
 import { waitingInLanes } from './0004-waiting-in-lanes.ts'
+import { bulkOperations } from './0005-bulk-operations.ts'
 
 export interface Migration {
   readonly version: number
@@ -14,7 +15,7 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [schema, enqueueFunction, readableViews, waitingInLanes]
+const MIGRATIONS: readonly Migration[] = [schema, enqueueFunction, readableViews, waitingInLanes, bulkOperations]
 
 const LATEST = MIGRATIONS.length
 

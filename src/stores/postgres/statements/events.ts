@@ -2,6 +2,7 @@ import type { EventRow, Transition } from '../../../store/events.ts'
 import {
   type EventJob,
   groupTransitions,
+  restoreOperation,
   restoreTransition,
   type StoredGroup,
   withoutPruned,
@@ -82,12 +83,14 @@ async function findJobs(connection: Connection, groups: readonly StoredGroup[]):
 
 /** Null: its Job was pruned. */
 function restoreAll(groups: readonly StoredGroup[], jobs: ReadonlyMap<number, EventJob>): (Transition | null)[] {
-  return groups.flatMap((group) =>
-    group[4].map((seq) => {
+  return groups.flatMap((group) => {
+    const operation = restoreOperation(group)
+    if (operation !== null) return [operation]
+    return group[4].map((seq) => {
       const job = jobs.get(seq)
       return job === undefined ? null : restoreTransition(group, job)
-    }),
-  )
+    })
+  })
 }
 
 const FOREIGN_PAGE = 1_000

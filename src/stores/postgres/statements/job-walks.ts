@@ -78,6 +78,14 @@ where cancelled_at is not null and seq < $1
 order by seq desc
 limit $2 offset $3`
 
+// Jobs whose Run has failed, also those whose body was aborted because they were cancelled.
+const SELECT_FAILED = `
+select seq
+from pawl.uncompleted_runs
+where status = 'FAILED' and seq < $1
+order by seq desc
+limit $2 offset $3`
+
 function walkBy(connection: Connection, sql: string, ...values: SqlValue[]): Walk {
   return walkAlong(async ([before = 0], rows, offset) => {
     const found = await connection.all<{ seq: number }>(sql, ...values, before, rows, offset)
@@ -98,6 +106,11 @@ export function walkWithRun(connection: Connection): Walk {
 /** Jobs of a type. */
 export function walkType(connection: Connection, type: string): Walk {
   return walkBy(connection, SELECT_OF_TYPE, type)
+}
+
+/** Jobs whose Run has failed. */
+export function walkFailed(connection: Connection): Walk {
+  return walkBy(connection, SELECT_FAILED)
 }
 
 /** What leads to a tag, a group, a schedule or a template. */

@@ -5,7 +5,7 @@ import { asksForTexts, TextBudget } from '../../shared/match-texts.ts'
 import type { Connection } from '../connection.ts'
 import { toJobs } from '../rows.ts'
 import { findLastBefore } from './job-times.ts'
-import { walkMarks, walkNewest, walkStatus, walkType, walkWithRun } from './job-walks.ts'
+import { walkFailed, walkMarks, walkNewest, walkStatus, walkType, walkWithRun } from './job-walks.ts'
 import { findQueued } from './list-queued.ts'
 import { walkFew, walkLatest, walkRare } from './list-runs.ts'
 import { lookThrough, readExactly, type Walk, walkFurthest } from './list-walks.ts'
@@ -13,10 +13,14 @@ import { readListed } from './match-jobs.ts'
 import { matchWalked } from './match-texts.ts'
 
 export async function listJobs(connection: Connection, filter: JobFilter, now: number): Promise<Page<Job>> {
-  const found = filter.status === 'QUEUED' ? findQueued(connection, filter) : findNewest(connection, filter)
-  const { spots, next } = await found
+  const { spots, next } = await findSpots(connection, filter)
   const rows = await readListed(connection, spots, filter)
   return { items: await toJobs(rows, connection, now), nextCursor: writeCursor(next) }
+}
+
+/** Where the Jobs of a page stand, without reading what is stored of them. */
+export function findSpots(connection: Connection, filter: JobFilter): Promise<Found> {
+  return filter.status === 'QUEUED' ? findQueued(connection, filter) : findNewest(connection, filter)
 }
 
 /** A cursor names the last Job that was looked at: `<seq>`. */
@@ -70,7 +74,8 @@ async function walksTo(connection: Connection, filter: JobFilter): Promise<Walk[
   if (type !== undefined) walks.push(walkType(connection, type))
   if (status !== undefined && status !== 'QUEUED') walks.push(walkStatus(connection, status))
   if (outcome === undefined) return walks
-  walks.push((await walkFew(walkRare(connection, outcome))) ?? walkWithRun(connection))
+  if (outcome === 'FAILED') walks.push(walkFailed(connection))
+  else walks.push((await walkFew(walkRare(connection, outcome))) ?? walkWithRun(connection))
   return walks
 }
 

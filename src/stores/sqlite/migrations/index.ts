@@ -5,6 +5,7 @@ import type { Connection, SqlRow } from '../connection.ts'
 import { kernel } from './0001-kernel.ts'
 import { triggersAndComposition } from './0002-triggers-and-composition.ts'
 import { doors } from './0003-doors.ts'
+import { bulkOperations } from './0004-bulk-operations.ts'
 
 export interface Migration {
   readonly version: number
@@ -13,7 +14,7 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [kernel, triggersAndComposition, doors]
+const MIGRATIONS: readonly Migration[] = [kernel, triggersAndComposition, doors, bulkOperations]
 
 const LATEST = MIGRATIONS.length
 

@@ -1,6 +1,7 @@
 import type { EventRow, Transition } from '../../../store/events.ts'
 import {
   groupTransitions,
+  restoreOperation,
   restoreTransition,
   type StoredGroup,
   withoutPruned,
@@ -59,6 +60,8 @@ interface EventJobRow extends SqlRow {
 
 /** Null: its Job was pruned. */
 function restore(connection: Connection, interned: Interned, group: StoredGroup): (Transition | null)[] {
+  const operation = restoreOperation(group)
+  if (operation !== null) return [operation]
   return group[4].map((seq) => {
     const row = connection.get<EventJobRow>(SELECT_JOB_OF_EVENT, seq)
     if (row === undefined) return null

@@ -71,6 +71,14 @@ where cancelled_at is not null and seq < ?
 order by seq desc
 limit ? offset ?`
 
+// Jobs whose Run has failed, also those whose body was aborted because they were cancelled.
+const SELECT_FAILED = `
+select seq
+from pawl_runs indexed by pawl_runs_failed_newest
+where status = 'FAILED' and seq < ?
+order by seq desc
+limit ? offset ?`
+
 function walkBy(connection: Connection, sql: string, ...values: SqlValue[]): Walk {
   return walkAlong(([before = 0], rows, offset) =>
     connection.all<{ seq: number }>(sql, ...values, before, rows, offset).map(({ seq }) => [seq]),
@@ -101,6 +109,11 @@ export function walkType(connection: Connection, type: string): Walk {
     lanes.map((laneId) => walkBy(connection, SELECT_OF_LANE, laneId)),
     downward,
   )
+}
+
+/** Jobs whose Run has failed. */
+export function walkFailed(connection: Connection): Walk {
+  return walkBy(connection, SELECT_FAILED)
 }
 
 /** What leads to a tag, a group, a schedule or a template. */

@@ -6,7 +6,7 @@ import type { Connection } from '../connection.ts'
 import { toJob } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
 import { findLastBefore } from './job-times.ts'
-import { walkMarks, walkNewest, walkStatus, walkType, walkWithRun } from './job-walks.ts'
+import { walkFailed, walkMarks, walkNewest, walkStatus, walkType, walkWithRun } from './job-walks.ts'
 import { findQueued } from './list-queued.ts'
 import { walkFew, walkLatest, walkRare } from './list-runs.ts'
 import { lookThrough, readExactly, type Walk, walkFurthest } from './list-walks.ts'
@@ -14,9 +14,14 @@ import { readListed } from './match-jobs.ts'
 import { matchWalked } from './match-texts.ts'
 
 export function listJobs(connection: Connection, interned: Interned, filter: JobFilter, now: number): Page<Job> {
-  const { spots, next } = filter.status === 'QUEUED' ? findQueued(connection, filter) : findNewest(connection, filter)
+  const { spots, next } = findSpots(connection, filter)
   const rows = readListed(connection, spots, filter)
   return { items: rows.map((row) => toJob(row, connection, interned, now)), nextCursor: writeCursor(next) }
+}
+
+/** Where the Jobs of a page stand, without reading what is stored of them. */
+export function findSpots(connection: Connection, filter: JobFilter): Found {
+  return filter.status === 'QUEUED' ? findQueued(connection, filter) : findNewest(connection, filter)
 }
 
 /** A cursor names the last Job that was looked at: `<seq>`. */
@@ -70,7 +75,8 @@ function walksTo(connection: Connection, filter: JobFilter): Walk[] {
   if (type !== undefined) walks.push(walkType(connection, type))
   if (status !== undefined && status !== 'QUEUED') walks.push(walkStatus(connection, status))
   if (outcome === undefined) return walks
-  walks.push(walkFew(walkRare(connection, outcome)) ?? walkWithRun(connection))
+  if (outcome === 'FAILED') walks.push(walkFailed(connection))
+  else walks.push(walkFew(walkRare(connection, outcome)) ?? walkWithRun(connection))
   return walks
 }
 
