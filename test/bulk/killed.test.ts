@@ -1,6 +1,6 @@
 // Real processes that carry out a bulk operation, killed by SIGKILL in the middle of a page, before and after its commit. The
 // next process goes on from where it came to: no Job is left out, none is dealt with twice.
-import { openScheduler } from 'pawl'
+import { defineJob, openScheduler } from 'pawl'
 import { expect, test, vi } from 'vitest'
 import { startScript } from '../recovery/processes.ts'
 import { storeAt, storeKind } from '../stores/package-stores.ts'
@@ -50,7 +50,8 @@ test.for<readonly [kind: 'cancel' | 'retry', kill: Kill]>([
 })
 
 async function prepare(store: string, kind: 'cancel' | 'retry'): Promise<void> {
-  await using scheduler = await openScheduler({ store: storeAt(store), jobs: [], acceptAnyType: true })
+  const work = defineJob({ type: 'work', run: () => {} })
+  await using scheduler = await openScheduler({ store: storeAt(store), jobs: [work] })
   const jobs = Array.from({ length: JOBS }, () => ({ type: 'work', params: null, delayMs: 3_600_000 }))
   const handles = await scheduler.enqueueMany(jobs)
   if (kind === 'retry') await Promise.all(handles.map(({ jobId }) => scheduler.cancel(jobId)))

@@ -91,7 +91,7 @@ describe.each(TARGETS)('on a %s', (kind) => {
       expect((await on.pawl('prune', '--older-than', '1d', '--dry-run')).stdout).toMatch(/^Would remove 0 jobs /)
       const real = await on.pawl('prune', '--older-than', '0s')
       expect(real.stdout).toMatch(
-        /^Removed 3 jobs with their runs and logs, 0 groups, 1 record of direct executions and \d+ entries /,
+        /^Removed 3 jobs with their runs and logs, 0 groups, 1 record of direct executions, 0 bulk operations and \d+ entries /,
       )
       expect((await on.json<Page<{ job_id: string }>>('jobs', 'list')).items.map(({ job_id }) => job_id)).toEqual([
         alive,
@@ -110,11 +110,11 @@ describe.each(TARGETS)('on a %s', (kind) => {
       await expect.poll(async () => (await on.json('prune', '--older-than', '0s', '--dry-run'))['jobs_removed']).toBe(2)
       const dry = await on.pawl('prune', '--older-than', '0s', '--dry-run')
       expect(dry.stdout).toMatch(
-        /^Would remove 2 jobs with their runs and logs, 1 group, 0 records of direct executions and /,
+        /^Would remove 2 jobs with their runs and logs, 1 group, 0 records of direct executions, 0 bulk operations and /,
       )
       const real = await on.pawl('prune', '--older-than', '0s')
       expect(real.stdout).toMatch(
-        /^Removed 2 jobs with their runs and logs, 1 group, 0 records of direct executions and \d+ entries /,
+        /^Removed 2 jobs with their runs and logs, 1 group, 0 records of direct executions, 0 bulk operations and \d+ entries /,
       )
       expect(await on.json('prune', '--older-than', '0s')).toMatchObject({ jobs_removed: 0, groups_removed: 0 })
     })

@@ -1,6 +1,7 @@
 // Many jobs at once: counted, confirmed, followed and aborted, on a store and on a server.
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { type Clock, systemClock } from '../../src/platform/clock.ts'
 import { type CliTarget, interruption, openTarget, pawl, TARGETS } from './cli-stage.ts'
 
 const NOBODY = '01975bb0-7c1e-7d6a-9d0c-3f6f8e0f9a41'
@@ -74,11 +75,15 @@ describe.each(TARGETS)('on a %s', (kind) => {
   })
 
   test('who leaves while it goes on is told how to see it and how to stop it', async () => {
-    const on = await withStories(kind, 150)
+    const on = await withStories(kind, 2_000)
     const { signal, interrupt } = interruption()
-    const clock = { now: Date.now, after: () => (interrupt(), { cancel: () => {} }) }
-    const left = await on.pawlWith({ interrupted: signal, clock: clock as never }, 'jobs', 'cancel', '--all', '--yes')
-    if (left.exitCode === 0) return // It had ended before anybody could leave.
+    // Leaves when it is about to look for the second time.
+    const after: Clock['after'] = (ms, work, kindOfTimer) => {
+      if (kindOfTimer === 'poll') setImmediate(interrupt)
+      return systemClock.after(ms, work, kindOfTimer)
+    }
+    const clock = { now: systemClock.now, after }
+    const left = await on.pawlWith({ interrupted: signal, clock }, 'jobs', 'cancel', '--all', '--yes')
     expect(left.exitCode).toBe(130)
     const [, id] = /pawl operations abort ([0-9a-f-]{36})/.exec(left.stderr) ?? []
     expect(left.stderr).toContain(`Operation ${id} is stored, and goes on wherever a node lives.`)

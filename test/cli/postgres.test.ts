@@ -44,8 +44,8 @@ describe('migrate', () => {
       stdout: [
         `Would be migrated: ${shown(schema)}`,
         '  version before  none: there is no schema of Pawl',
-        '  would become    4',
-        '  pending         schema, enqueue-function, readable-views, waiting-in-lanes',
+        '  would become    5',
+        '  pending         schema, enqueue-function, readable-views, waiting-in-lanes, bulk-operations',
         '',
       ].join('\n'),
       stderr: '',

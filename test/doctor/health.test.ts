@@ -96,6 +96,7 @@ test('a new store has nothing to complain of', async () => {
     'timeouts',
     'tickets',
     'cascades',
+    'operations',
     'deliveries',
     'schedules',
     'disk',
@@ -302,4 +303,20 @@ describe('the disk', () => {
     expect(disk?.findings[0]?.message).toMatch(/has \d MiB left/)
     await ward.store.close()
   })
+})
+
+test('a bulk operation that nobody carries out is told, one that goes on is not', async () => {
+  const ward = await Ward.open()
+  const order = { operationId: 'order', kind: 'cancel', filter: {}, jobIds: null, mode: 'graceful' } as const
+  const matched = { matched: 1, isMatchedCapped: false }
+  await ward.store.startOperation({ ...order, reason: null, createdBy: null, matched }, ward.clock.now())
+  expect(await ward.complaints()).toEqual({})
+  ward.pass(2 * MINUTE)
+  const { operations } = await ward.examine()
+  expect(operations).toMatchObject({ status: 'warning', findings: [{ rows: ['order (cancel, 0 done)'] }] })
+  expect(operations?.findings[0]?.advice).toContain('Start a node: any node does it.')
+  const next = { walk: 0, cursor: null }
+  const page = { operationId: 'order', pages: 0, jobIds: [], failed: 0, next, newId: ward.newId }
+  await ward.store.applyOperationPage({ ...page, now: ward.clock.now() })
+  expect(await ward.complaints()).toEqual({})
 })

@@ -120,6 +120,7 @@ async function live(
   await scheduler.enqueue(quick, null, { name: 'delayed', delayMs: HOUR, businessKey: 'later' })
   const unwanted = await scheduler.enqueue(quick, null, { name: 'unwanted', delayMs: HOUR, webhookUrl: `${url}/deaf` })
   await unwanted.cancel()
+  await scheduler.operations.start({ kind: 'cancel', jobIds: [unwanted.jobId] })
   const aborted = await scheduler.enqueue(lingering, null, { name: 'aborted', timeoutMs: HOUR, ...noRetry })
   await stage.runUntilIdle()
   await aborted.cancel({ mode: 'abort' })

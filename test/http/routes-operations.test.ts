@@ -36,8 +36,8 @@ describe('/api/operations', () => {
   test('works on a server that executes nothing, by ids, and says why a Job was left', async () => {
     const { operator, viewer, scheduler } = await openApi()
     const { jobId } = await scheduler.enqueue('story', {})
-    const body = { kind: 'retry', job_ids: [jobId, 'nobody'] } as const
-    const { operation_id } = (await operator.operations.start(body)) as { operation_id: string }
+    const started = await operator.operations.start({ kind: 'retry', job_ids: [jobId, 'nobody'] })
+    const { operation_id } = started as { operation_id: string }
     await expect.poll(async () => (await viewer.operations.get(operation_id)).status, PATIENCE).toBe('COMPLETED')
     expect(await viewer.operations.get(operation_id)).toMatchObject({
       filter: null,

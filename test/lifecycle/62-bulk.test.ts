@@ -196,7 +196,8 @@ describe('an operation', () => {
     })
     expect(complaints).toEqual(['A bulk operation passes over a damaged job'])
     expect((await scheduler.listJobs({ status: 'QUEUED' })).items.map((job) => job.jobId)).toEqual([jobId])
-    if (storeKind === 'sqlite') await plainSql(store, 'drop trigger pawl_damaged')
+    const mend = storeKind === 'sqlite' ? 'drop trigger pawl_damaged' : 'alter table pawl_jobs drop constraint damaged'
+    await plainSql(store, mend)
   })
 
   test('goes on in another process when the one that started it has left', async () => {

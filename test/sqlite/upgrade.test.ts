@@ -107,6 +107,9 @@ test('what an earlier version wrote is found by tag and type, and counted', asyn
   expect(await jobs({ tag: 'blue' })).toEqual(['ended'])
   expect(await jobs({ type: 'story' })).toEqual(['delayed', 'waiting', 'ended'])
   expect(await jobs({ type: 'story', status: 'QUEUED' })).toEqual(['waiting'])
+  const failed = { status: 'FINISHED', outcome: 'FAILED', limit: 10 } as const
+  const retryable = { kind: 'retry', mode: null, filter: failed, lastSeq: null } as const
+  expect((await store.matchJobs(retryable)).items).toEqual(['ended'])
   expect((await store.listRuns({ status: 'FAILED', limit: 10 })).items).toMatchObject([{ runId: 'r1' }])
   expect(await store.readTotals()).toEqual({ executed: 1, completed: 0, failed: 1, skipped: 0, cancelled: 1 })
   expect(await store.listHours(0, 10)).toMatchObject([
