@@ -51,11 +51,11 @@ describe('migrate', () => {
       stderr: '',
     })
     expect(await schemaExists(schema)).toBe(false)
-    expect((await pawl(['migrate', ...on])).stdout).toContain('\n  version now     4\n')
+    expect((await pawl(['migrate', ...on])).stdout).toContain('\n  version now     5\n')
     expect((await pawl(['migrate', ...on])).stdout).toMatch(/^The schema is up to date: the store postgres /)
     expect(JSON.parse((await pawl(['migrate', '--json', ...on])).stdout)).toMatchObject({
-      version_before: 4,
-      version_after: 4,
+      version_before: 5,
+      version_after: 5,
       applied: [],
     })
   })

@@ -43,6 +43,7 @@ describe('a fresh file', () => {
         { version: 1, name: 'kernel' },
         { version: 2, name: 'triggers-and-composition' },
         { version: 3, name: 'doors' },
+        { version: 4, name: 'bulk-operations' },
       ])
       expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
       expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])

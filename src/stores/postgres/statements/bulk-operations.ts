@@ -186,7 +186,9 @@ async function tell(transaction: Transaction, operationId: string, now: number):
 
 const DELETE_ENDED = `
 delete from pawl.operations
-where operation_id in (select operation_id from pawl.operations where ended_at < $1 order by ended_at limit $2)`
+where operation_id = any(array(
+  select operation_id from pawl.operations where ended_at < $1 order by ended_at limit $2
+))`
 
 export async function pruneOperations({ connection }: Transaction, before: number, limit: number): Promise<number> {
   return connection.run(DELETE_ENDED, before, limit)
