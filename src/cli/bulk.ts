@@ -30,7 +30,8 @@ export function isBulk(jobIds: readonly string[], options: BulkOptions): boolean
   const filters = Object.keys(readJobFilter(options))
   if (options.all === true && jobIds.length > 0) throw usageError('Expected the ids of jobs or --all, got both.')
   if (options.all === true) return true
-  if (filters.length > 0) throw usageError(`Expected --all with --${filters[0]?.replace('_id', '').replace('_', '-')}: all that match.`)
+  if (filters.length > 0)
+    throw usageError(`Expected --all with --${filters[0]?.replace('_id', '').replace('_', '-')}: all that match.`)
   if (jobIds.length === 0) throw usageError('Expected the id of a job, or --all with --type and the like.')
   return jobIds.length > 1 || options.dryRun === true
 }

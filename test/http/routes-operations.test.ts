@@ -33,6 +33,18 @@ describe('/api/operations', () => {
     expect((await viewer.operations.list({ status: 'RUNNING' })).items).toEqual([])
   })
 
+  test('takes whatever a list of Jobs can be searched by, and shows it as it was given', async () => {
+    const { operator, viewer, scheduler } = await openApi()
+    for (const genre of ['gothic', 'horror', 'gothic']) await scheduler.enqueue('story', { genre })
+    const created_before = new Date(Date.now() + 3_600_000).toISOString()
+    const filter = { params_path: 'genre', params_value: 'gothic', created_before }
+    const started = await operator.operations.start({ kind: 'cancel', filter })
+    expect(started).toMatchObject({ filter, matched: 2 })
+    const { operation_id } = started as { operation_id: string }
+    await expect.poll(async () => (await viewer.operations.get(operation_id)).status, PATIENCE).toBe('COMPLETED')
+    expect((await viewer.jobs.list({ status: 'QUEUED' })).items).toMatchObject([{ params: { genre: 'horror' } }])
+  })
+
   test('works on a server that executes nothing, by ids, and says why a Job was left', async () => {
     const { operator, viewer, scheduler } = await openApi()
     const { jobId } = await scheduler.enqueue('story', {})
@@ -97,6 +109,8 @@ describe('/api/operations', () => {
     ['an unknown kind', { kind: 'move', filter: {} }, 'kind'],
     ['a state that cannot be cancelled', { kind: 'cancel', filter: { status: 'FINISHED' } }, 'filter.status'],
     ['an unknown filter', { kind: 'cancel', filter: { colour: 'red' } }, 'filter.colour'],
+    ['what came of Jobs that have not ended', { kind: 'cancel', filter: { outcome: 'FAILED' } }, 'filter.outcome'],
+    ['a retry of what went well', { kind: 'retry', filter: { outcome: 'COMPLETED' } }, 'filter.outcome'],
     ['no ids', { kind: 'cancel', job_ids: [] }, 'job_ids'],
     ['a mode of a retry', { kind: 'retry', filter: {}, mode: 'abort' }, 'mode'],
   ])('refuses %s with 422', async (_, body, path) => {

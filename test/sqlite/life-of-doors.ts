@@ -56,7 +56,9 @@ async function useOperations(scheduler: Scheduler, store: Store, now: number): P
   const filter = { limit: 10 } as const
   await store.matchJobs({ kind: 'cancel', mode: 'abort', filter: { ...filter, status: 'QUEUED' }, lastSeq: null })
   const failed = { ...filter, status: 'FINISHED', outcome: 'FAILED' } as const
-  await store.matchJobs({ kind: 'retry', mode: null, filter: failed, lastSeq: 1_000 })
+  for (const type of [{}, { type: 'quick' }]) {
+    await store.matchJobs({ kind: 'retry', mode: null, filter: { ...failed, ...type }, lastSeq: 1_000 })
+  }
   await store.countPrunableOperations(now - 3_000_000)
   await store.pruneOperations(now - 3_599_990, 100)
 }

@@ -31,7 +31,6 @@ import { logLine, logQuery, output, outputQuery, run } from './run.ts'
 
 const jobPath = z.object({ job_id: pathId })
 
-
 export const enqueueJob = endpoint({
   method: 'POST',
   path: '/api/jobs',
