@@ -20,7 +20,7 @@ const VALUES: ReadonlySet<string> = new Set([
   'fields',
 ])
 
-const TEXTS: ReadonlySet<string> = new Set(['error', 'stack', 'text', 'skipped', 'pattern'])
+const TEXTS: ReadonlySet<string> = new Set(['error', 'stack', 'text', 'skipped', 'pattern', 'params_value'])
 
 /** Of what carries something else under this name it is left: an entry of the audit log names the fields that changed. */
 const LEFT_ALONE: ReadonlySet<string> = new Set(['details', 'params_schema', 'errors'])

@@ -40,7 +40,7 @@ export const startOperation = endpoint({
   path: '/api/operations',
   role: 'operator',
   action: 'operation.start',
-  auditedFields: ['kind', 'filter', 'mode', 'reason'],
+  auditedFields: ['kind', 'mode', 'reason'],
   tag: 'Operations',
   summary:
     'Cancel or retry all Jobs that match, or those that are named. 201: it is being carried out. With `dry_run`, 200 says how many Jobs match, and nothing is changed.',

@@ -6,7 +6,7 @@ import * as contract from '../contract/operations.ts'
 import { created, ok } from './answer.ts'
 import { given } from './given.ts'
 import { type Route, route } from './handler.ts'
-import { toJobFilter } from './job-filter.ts'
+import { refuseGuessing, toJobFilter } from './job-filter.ts'
 import { okPage, pageOptions } from './pages.ts'
 
 function wireOperation(operation: BulkOperation) {
@@ -53,6 +53,7 @@ function wireFilter(filter: BulkFilter): Record<string, unknown> {
 export const operationRoutes: readonly Route[] = [
   route(contract.startOperation, async ({ context, door, actor, body }) => {
     const { kind, filter, job_ids, mode, reason, dry_run = false } = body
+    if (actor.isRedacted === true && filter !== undefined) refuseGuessing(filter)
     const jobFilter = filter === undefined ? undefined : toJobFilter(filter)
     const options = { kind, ...given({ filter: jobFilter, jobIds: job_ids, mode, reason }) }
     if (dry_run) {
