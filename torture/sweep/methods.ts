@@ -84,6 +84,7 @@ const METHODS: Readonly<Record<MethodOf<Store>, 'reads' | 'writes'>> = {
   listOccupancies: 'reads',
   listQueue: 'reads',
   listReservations: 'reads',
+  listRunTimes: 'reads',
   listRuns: 'reads',
   listSchedules: 'reads',
   listSkippedSlots: 'reads',
