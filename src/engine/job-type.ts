@@ -1,5 +1,6 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { JobPolicy } from '../domain/job.ts'
+import type { JsonObject } from '../domain/json.ts'
 import type { Isolation } from './isolation/body.ts'
 
 /** A named handler with its params schema, policy and isolation: what `defineJob` makes, as the engine sees it. */
@@ -34,4 +35,14 @@ function readResult(result: StandardSchemaV1.Result<unknown>): ParamsCheck {
   const steps = (issue?.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step))
   const message = (issue?.message ?? 'invalid').replace(/[.!]?$/, '.')
   return { kind: 'invalid', message, path: ['params', ...steps].join('.') }
+}
+
+/** What the schema takes, as JSON Schema. Null: its library cannot say, or it cannot be said so. */
+export function jsonSchemaOf(schema: StandardSchemaV1 | null): JsonObject | null {
+  const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
+  try {
+    return (standard?.jsonSchema?.input({ target: 'draft-2020-12' }) as JsonObject | undefined) ?? null
+  } catch {
+    return null
+  }
 }

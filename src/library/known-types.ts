@@ -1,8 +1,9 @@
 import { PawlError } from '../domain/errors.ts'
 import { JOB_TYPE_PATTERN, type JobPolicy } from '../domain/job.ts'
+import type { JsonObject } from '../domain/json.ts'
 import { readRetryOptions } from '../domain/options.ts'
 import type { AcceptedType } from '../engine/enqueue.ts'
-import type { RegisteredType } from '../engine/job-type.ts'
+import { jsonSchemaOf, type RegisteredType } from '../engine/job-type.ts'
 import type { TypeDirectory } from '../operations/context.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { MaintenanceStore } from '../store/maintenance.ts'
@@ -41,6 +42,10 @@ export class KnownTypes implements TypeDirectory {
     if (accepted?.handler != null) return accepted
     const isFresh = this.#clock.now() - this.#lookedAt < LOOK_AGAIN_AFTER_MS
     return accepted !== undefined && isFresh ? accepted : this.#lookUp(type)
+  }
+
+  paramsSchemaOf(type: string): JsonObject | null {
+    return jsonSchemaOf(this.#known.get(type)?.handler?.schema ?? null)
   }
 
   async #lookUp(type: string): Promise<AcceptedType> {

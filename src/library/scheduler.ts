@@ -18,6 +18,7 @@ import { listLimits, setLimit } from '../operations/limits.ts'
 import { type MoveOptions, moveJob, type NewPlace, reprioritiseJob } from '../operations/move-job.ts'
 import { type Pruned, type PruneOptions, pruneHistory } from '../operations/prune-history.ts'
 import * as history from '../operations/read-history.ts'
+import { type RecentStatistics, readRecentStatistics } from '../operations/recent-statistics.ts'
 import { listReservations } from '../operations/reservations.ts'
 import { type ManualRetry, type ManualRetryOptions, retryJob } from '../operations/retry-job.ts'
 import { readStatistics, type Statistics } from '../operations/statistics.ts'
@@ -315,6 +316,11 @@ export class Scheduler {
   /** What came of jobs: in all, and by the hour of the last day; and what stands in the queue. */
   statistics(): Promise<Statistics> {
     return this.#life.call(() => readStatistics(this.#context))
+  }
+
+  /** The last hour by the minute, and how long jobs wait and run, from the latest 10,000 Runs at most. */
+  recentStatistics(): Promise<RecentStatistics> {
+    return this.#life.call(() => readRecentStatistics(this.#context))
   }
 
   listNodes(): Promise<readonly NodeRecord[]> {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../domain/json.ts'
 import type { AcceptedType } from '../engine/enqueue.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { IdSource } from '../platform/ids.ts'
@@ -18,4 +19,6 @@ export interface OperationContext {
 export interface TypeDirectory {
   /** Throws `unknown_type` when no node has ever registered it. */
   get(type: string): AcceptedType | Promise<AcceptedType>
+  /** What params it takes, as JSON Schema. Null: it says nothing of them, or not here. */
+  paramsSchemaOf(type: string): JsonObject | null
 }

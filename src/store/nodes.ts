@@ -32,6 +32,11 @@ export interface Liveness {
   begin(nodeId: string): Promise<Life>
   /** False only when the node is certainly dead. */
   isAlive(nodeId: string): Promise<boolean>
+  /**
+   * When each of these nodes last proved its life, where proofs come from time to time. Of others nothing is told: that they
+   * live, or do not, is known at once.
+   */
+  lastProofs(nodeIds: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Clears away what a dead node left, after its row is gone. */
   bury(nodeId: string): Promise<void>
   /** Clears away the remains of lives that never got a row. `known` are the nodes that have one. */

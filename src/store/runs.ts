@@ -133,6 +133,15 @@ export interface RunFilter {
   readonly cursor?: string | null
 }
 
+/** When a Run that has ended waited and executed, and what came of it. */
+export interface RunTimes {
+  readonly status: RunStatus
+  /** When its Job was to start at the earliest. */
+  readonly runAt: number
+  readonly startedAt: number
+  readonly finishedAt: number
+}
+
 /** A Run that FAILED, without what it was given and what it logged. */
 export interface FailedRun {
   readonly jobId: string
@@ -191,6 +200,9 @@ export interface RunStore {
 
   /** Runs that FAILED and started at `from` or later, the latest start first. */
   listFailedRuns(from: number, limit: number): Promise<readonly FailedRun[]>
+
+  /** Of the Runs that started at `from` or later those that have ended, the latest start first. */
+  listRunTimes(from: number, limit: number): Promise<readonly RunTimes[]>
 
   /** Log lines of a Run in order, after the `after`-th (0: from the first). */
   readLogs(runId: string, after: number, limit: number): Promise<readonly LogLine[]>

@@ -86,6 +86,7 @@ export function contextOn(store: Store, clock: Clock = systemClock): OperationCo
       get: () => {
         throw new Error('nothing is accepted here')
       },
+      paramsSchemaOf: () => null,
     },
     webhookGuard: null as never,
   }

@@ -107,6 +107,7 @@ export class FarSource implements StoreSource {
             },
           }
         }),
+      lastProofs: (nodeIds) => reach(() => near.lastProofs(nodeIds)),
       isAlive: (nodeId) => reach(async () => !this.dead.has(nodeId) && this.isAlive(nodeId) && near.isAlive(nodeId)),
       bury: (nodeId) => reach(() => near.bury(nodeId)),
       sweep: (known) => reach(() => near.sweep(known)),

@@ -13,6 +13,7 @@ test('GET /api/job-types lists the types with the policy of their Jobs', async (
     retry_policy: { max_retries: 3, max_crash_retries: 3, backoff: { kind: 'fixed', delay_ms: 3_600_000 } },
     timeout_ms: null,
     resources: [],
+    params_schema: null,
     registered: true,
   })
 })

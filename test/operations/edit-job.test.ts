@@ -67,7 +67,10 @@ describe('an edit', () => {
     await using stage = await openStage([story])
     const jobId = await stage.enqueue('story', { genre: 'horror' })
     for (const types of [
-      { get: async (type: string) => ({ ...(await stage.context.types.get(type)), handler: null }) },
+      {
+        get: async (type: string) => ({ ...(await stage.context.types.get(type)), handler: null }),
+        paramsSchemaOf: () => null,
+      },
       (await openStage([])).context.types,
     ]) {
       const context: OperationContext = { ...stage.context, types }

@@ -59,6 +59,7 @@ export async function readLists(store: Store, now: number): Promise<void> {
   await store.listChildren(dependent.dependsOn[0] ?? '', { limit: 2, cursor: null }, now)
   await store.countEnded(1_000)
   await store.listFailedRuns(0, 100)
+  await store.listRunTimes(0, 100)
   await store.readTotals()
   await store.listHours(now - 24 * HOUR_MS, 100)
   await store.countQueue(1_000, now)

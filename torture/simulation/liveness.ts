@@ -22,6 +22,7 @@ export class Locks {
           end: async () => void this.#holders.delete(nodeId),
         }
       },
+      lastProofs: async () => new Map(),
       isAlive: async (nodeId) => this.#holders.get(nodeId)?.isGone === false,
       bury: async (nodeId) => void this.#holders.delete(nodeId),
       sweep: async (known) => {
@@ -58,6 +59,7 @@ export class Heartbeats {
         lives.add(life)
         return life
       },
+      lastProofs: async () => new Map(),
       isAlive: async (nodeId) => {
         const beat = this.#beats.get(nodeId)
         if (beat === undefined) {

@@ -90,6 +90,7 @@ const METHODS: Readonly<Record<MethodOf<Store>, 'reads' | 'writes'>> = {
   listOperations: 'reads',
   listQueue: 'reads',
   listReservations: 'reads',
+  listRunTimes: 'reads',
   listRuns: 'reads',
   listSchedules: 'reads',
   listSkippedSlots: 'reads',

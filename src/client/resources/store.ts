@@ -66,9 +66,12 @@ export function auditOver(request: Request) {
   }
 }
 
-/** What came of all Jobs, the last 24 hours, and the queue. */
+/** What came of all Jobs, the last 24 hours, and the queue. `recent`: the last hour by the minute. */
 export function statisticsOver(request: Request) {
-  return (options: RequestOptions = {}) => request('GET /api/statistics', options)
+  const all = (options: RequestOptions = {}) => request('GET /api/statistics', options)
+  return Object.assign(all, {
+    recent: (options: RequestOptions = {}) => request('GET /api/statistics/recent', options),
+  })
 }
 
 /** Removes what has settled for so long; with `dry_run` it only counts. */

@@ -25,6 +25,8 @@ const node = z
     claims: z.boolean(),
     /** False: its process has died, and recovery is about to end what it left. */
     alive: z.boolean(),
+    /** Its last heartbeat. Null: the store knows at once whether it lives. */
+    last_seen_at: instantOut.nullable(),
     /** The one that answers. */
     is_this: z.boolean(),
   })

@@ -22,6 +22,8 @@ export const listJobTypes = endpoint({
           retry_policy: retryPolicyOut,
           timeout_ms: z.int().nullable(),
           resources: z.array(z.string()).readonly(),
+          /** What params it takes, as JSON Schema. Null: it says nothing of them, or not to the process that answers. */
+          params_schema: z.record(z.string(), z.unknown()).nullable(),
           /** A node that is there now handles it. */
           registered: z.boolean(),
         })
@@ -101,6 +103,42 @@ export const getStatistics = endpoint({
         }),
       })
       .meta({ id: 'Statistics' }),
+  },
+  problems: [],
+})
+
+const percentiles = z.object({ p50: z.number(), p95: z.number() }).nullable()
+
+export const getRecentStatistics = endpoint({
+  method: 'GET',
+  path: '/api/statistics/recent',
+  role: 'viewer',
+  action: null,
+  tag: 'Store',
+  summary: 'The last hour by the minute, and how long Jobs wait and run, from the latest 10,000 Runs at most.',
+  responses: {
+    200: z
+      .object({
+        minutes: z.array(
+          z
+            .object({
+              minute_at: instantOut,
+              executed: z.int(),
+              completed: z.int(),
+              failed: z.int(),
+              skipped: z.int(),
+              run_ms: z.number(),
+              wait_ms: z.number(),
+            })
+            .meta({ id: 'Minute' }),
+        ),
+        /** There are more Runs than were looked at: minutes before `since` are not told in full. */
+        limited: z.boolean(),
+        since: instantOut.nullable(),
+        /** Of the latest Runs that have ended, at most 1,000. */
+        times: z.object({ runs: z.int(), wait_ms: percentiles, run_ms: percentiles }),
+      })
+      .meta({ id: 'RecentStatistics' }),
   },
   problems: [],
 })

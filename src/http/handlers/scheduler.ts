@@ -33,6 +33,7 @@ function wireNode(node: NodeSeen, { node: { nodeId } }: Door) {
     started_at: wireInstant(node.startedAt),
     claims: node.claims,
     alive: node.alive,
+    last_seen_at: wireInstant(node.lastSeenAt),
     is_this: node.nodeId === nodeId,
   }
 }

@@ -3,6 +3,7 @@ import { listAudit, recordAudit } from '../../operations/audit.ts'
 import { listLimits, removeLimit, setLimit } from '../../operations/limits.ts'
 import { pruneHistory } from '../../operations/prune-history.ts'
 import { type KnownType, listTypes } from '../../operations/read-types.ts'
+import { type Minute, readRecentStatistics } from '../../operations/recent-statistics.ts'
 import { type Hour, readStatistics } from '../../operations/statistics.ts'
 import type { AuditEntry } from '../../store/audit.ts'
 import { askedOf } from '../asked-of.ts'
@@ -12,18 +13,23 @@ import { given } from './given.ts'
 import { type Route, route } from './handler.ts'
 import { okPage, okShort, pageOptions } from './pages.ts'
 
-function wireType({ type, policy, isHandled }: KnownType) {
+function wireType({ type, policy, isHandled, paramsSchema }: KnownType) {
   return {
     type,
     retry_policy: wireRetryPolicy(policy.retry),
     timeout_ms: policy.timeoutMs,
     resources: policy.resources,
+    params_schema: paramsSchema,
     registered: isHandled,
   }
 }
 
 function wireHour({ hourAt, runMs, waitMs, ...counts }: Hour) {
   return { hour_at: wireInstant(hourAt), ...counts, run_ms: runMs, wait_ms: waitMs }
+}
+
+function wireMinute({ minuteAt, runMs, waitMs, ...counts }: Minute) {
+  return { minute_at: wireInstant(minuteAt), ...counts, run_ms: runMs, wait_ms: waitMs }
 }
 
 function wireEntry({ auditId, at, actor, action, subject, others, details }: AuditEntry) {
@@ -70,6 +76,16 @@ export const storeRoutes: readonly Route[] = [
         waiting_tickets: queue.waitingTickets,
         running_directs: queue.runningDirects,
       },
+    })
+  }),
+
+  route(contract.getRecentStatistics, async ({ context }) => {
+    const { minutes, limited, since, times } = await readRecentStatistics(context)
+    return ok({
+      minutes: minutes.map(wireMinute),
+      limited,
+      since: wireInstant(since),
+      times: { runs: times.runs, wait_ms: times.waitMs, run_ms: times.runMs },
     })
   }),
 

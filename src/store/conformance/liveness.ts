@@ -9,6 +9,9 @@ export function testLiveness({ test, testShared }: Kit): void {
     const life = await store.liveness.begin(nodeId)
     assert.equal(await store.liveness.isAlive(nodeId), true)
     assert.equal(await life.beat(), 'alive')
+    // Stores that know at once who lives tell of no proofs.
+    const proofs = await store.liveness.lastProofs([nodeId, newId()])
+    for (const [id, at] of proofs) assert.ok(id === nodeId && at > 0, 'of this one only')
     assert.equal(await store.liveness.isAlive(nodeId), true)
     await life.end()
     assert.equal(await store.liveness.isAlive(nodeId), false)

@@ -171,6 +171,21 @@ export function testSearches({ test }: Kit): void {
     assertSame((await stage.store.listFailedRuns(0, 1)).length, 1)
   })
 
+  test('the times of Runs are told of those that have ended, the latest start first', async (stage) => {
+    const early = await stage.start(newJob(), { now: NOW + SECOND })
+    await stage.finish(early, { finishedAt: NOW + HOUR })
+    const late = await stage.start(newJob(), { now: NOW + 2 * SECOND })
+    await stage.finish(late, { outcome: failed(), finishedAt: NOW + 3 * SECOND })
+    await stage.start(newJob(), { now: NOW + 4 * SECOND })
+    const times = await stage.store.listRunTimes(0, 10)
+    assertSame(times, [
+      { status: 'FAILED', runAt: NOW, startedAt: NOW + 2 * SECOND, finishedAt: NOW + 3 * SECOND },
+      { status: 'COMPLETED', runAt: NOW, startedAt: NOW + SECOND, finishedAt: NOW + HOUR },
+    ])
+    assertSame((await stage.store.listRunTimes(NOW + 2 * SECOND, 10)).length, 1)
+    assertSame((await stage.store.listRunTimes(0, 1)).length, 1)
+  })
+
   test('what has ended is counted up to a number', async (stage) => {
     assertSame(await stage.store.countEnded(10), { finished: 0, cancelled: 0 })
     for (let index = 0; index < 3; index++) await stage.finish(await stage.start(newJob()))

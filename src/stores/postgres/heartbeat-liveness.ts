@@ -32,6 +32,10 @@ const BEAT = 'update pawl.lives set beat = beat + 1, beat_at = clock_timestamp()
 const END = 'delete from pawl.lives where node_id = $1'
 const BURY = 'delete from pawl.lives where node_id = $1 and beat = $2'
 const SELECT_BEAT = 'select beat from pawl.lives where node_id = $1'
+const SELECT_LAST_BEATS = `
+select node_id, (extract(epoch from beat_at) * 1000)::bigint as at
+from pawl.lives
+where node_id = any($1::text[])`
 const SWEEP = `
 delete from pawl.lives
 where not (node_id = any($1::text[])) and beat_at < clock_timestamp() - ${REMAINS_AFTER}`
@@ -89,6 +93,13 @@ export class HeartbeatLiveness implements Liveness {
     const sinceMs = isProof && before.beat === row.beat ? before.sinceMs : nowMs
     this.#seen.set(nodeId, { beat: row.beat, sinceMs, lookedAtMs: nowMs })
     return nowMs - sinceMs < DEAD_AFTER_MS
+  }
+
+  async lastProofs(nodeIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#on((connection) =>
+      connection.all<{ node_id: string; at: number }>(SELECT_LAST_BEATS, nodeIds),
+    )
+    return new Map(rows.map(({ node_id, at }) => [node_id, at]))
   }
 
   async bury(nodeId: string): Promise<void> {

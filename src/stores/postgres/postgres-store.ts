@@ -39,6 +39,7 @@ import { countPrunableChains, pruneChains } from './statements/prune.ts'
 import { releaseOccupancies } from './statements/release.ts'
 import { recordChild, recordReports } from './statements/reports.ts'
 import { retryByHand } from './statements/retry-by-hand.ts'
+import { listRunTimes } from './statements/run-times.ts'
 import { toClaimedJob } from './statements/start-jobs.ts'
 import { findTypes, registerTypes } from './statements/types.ts'
 
@@ -225,6 +226,10 @@ export class PostgresStore extends PostgresTriggers implements Store {
 
   listRuns(filter: runs.RunFilter): Promise<jobs.Page<Run>> {
     return this.read((connection) => listRuns(connection, filter))
+  }
+
+  listRunTimes(from: number, limit: number): Promise<readonly runs.RunTimes[]> {
+    return this.read((connection) => listRunTimes(connection, from, limit))
   }
 
   listFailedRuns(from: number, limit: number): Promise<readonly runs.FailedRun[]> {

@@ -17,6 +17,10 @@ export class MemoryLiveness implements Liveness {
     return this.#living.has(nodeId)
   }
 
+  async lastProofs(): Promise<ReadonlyMap<string, number>> {
+    return new Map()
+  }
+
   async bury(): Promise<void> {}
 
   async sweep(): Promise<void> {}

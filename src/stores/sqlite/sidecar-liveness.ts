@@ -53,6 +53,10 @@ export class SidecarLiveness implements Liveness {
     })
   }
 
+  async lastProofs(): Promise<ReadonlyMap<string, number>> {
+    return new Map()
+  }
+
   async bury(nodeId: string): Promise<void> {
     this.#told(() => {
       if (isThere(this.#pathOf(nodeId))) this.#removeIfFree(nodeId)

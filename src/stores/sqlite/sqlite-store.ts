@@ -33,6 +33,7 @@ import { declareLimits, listLimits, setLimit } from './statements/permits.ts'
 import { countPrunableChains, pruneChains } from './statements/prune.ts'
 import { recordChild, recordReports } from './statements/reports.ts'
 import { retryByHand } from './statements/retry-by-hand.ts'
+import { listRunTimes } from './statements/run-times.ts'
 import { writeTallies } from './statements/tallies.ts'
 import { findTypes, registerTypes } from './statements/types.ts'
 
@@ -154,6 +155,10 @@ export class SqliteStore extends SqliteTriggers implements Store {
 
   listRuns(filter: runs.RunFilter): Promise<jobs.Page<Run>> {
     return this.read((connection) => listRuns(connection, this.interned, filter))
+  }
+
+  listRunTimes(from: number, limit: number): Promise<readonly runs.RunTimes[]> {
+    return this.read((connection) => listRunTimes(connection, from, limit))
   }
 
   listFailedRuns(from: number, limit: number): Promise<readonly runs.FailedRun[]> {
