@@ -1,4 +1,4 @@
-import { searchOf, send } from './http.ts'
+import { ApiProblem, searchOf, send } from './http.ts'
 import type { Job } from './things.ts'
 
 /** Up to `counted_to`; a number equal to it means that many or more. */
@@ -91,6 +91,12 @@ export async function get<T>(
   path: string,
   query: Readonly<Record<string, unknown>>,
   signal: AbortSignal | null,
+  fallback?: T,
 ): Promise<T> {
-  return (await send('GET', `${path}${searchOf(query)}`, signal === null ? {} : { signal })) as T
+  try {
+    return (await send('GET', `${path}${searchOf(query)}`, signal === null ? {} : { signal })) as T
+  } catch (error) {
+    if (fallback !== undefined && error instanceof ApiProblem && error.code === 'not_found') return fallback
+    throw error
+  }
 }

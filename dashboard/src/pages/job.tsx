@@ -28,7 +28,7 @@ async function loadJob(id: string, signal: AbortSignal) {
     ask('GET /api/jobs/{job_id}', { params, signal }),
     ask('GET /api/jobs/{job_id}/chain', { params, signal }),
     ask('GET /api/jobs/{job_id}/why', { params, signal }),
-    get<Page>(`/api/jobs/${encodeURIComponent(id)}/children`, { limit: RELATIVES_MAX }, signal),
+    get<Page>(`/api/jobs/${encodeURIComponent(id)}/children`, { limit: RELATIVES_MAX }, signal, { items: [], next_cursor: null }),
     ask('GET /api/webhook-deliveries', { query: { job_id: id, limit: '20' } as never, signal }),
     ask('GET /api/audit', { query: { subject: id, limit: '20' } as never, signal }),
   ])

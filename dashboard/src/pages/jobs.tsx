@@ -171,15 +171,15 @@ function ColumnChoice() {
 function Tabs({ tab }: { tab: Tab }) {
   const counts = useLive('counts', async (signal) => {
     const [live, statistics] = await Promise.all([
-      get<Counts>('/api/jobs/counts', {}, signal),
+      get<Counts | null>('/api/jobs/counts', {}, signal, null),
       ask('GET /api/statistics', { signal }),
     ])
-    return { ...live, totals: statistics.totals }
+    return { live, totals: statistics.totals }
   })
   const textOf = (name: Tab): string | null => {
     const { data } = counts
     if (data === null || name === 'all') return null
-    if (name === 'queued' || name === 'running' || name === 'cancelled') return capped(data[name], data.counted_to)
+    if (name === 'queued' || name === 'running' || name === 'cancelled') return data.live === null ? null : capped(data.live[name], data.live.counted_to)
     return short(data.totals[name])
   }
   const filters = filtersOf(place.value.query)

@@ -16,14 +16,17 @@ import { decideHealth } from './overview-health.ts'
 
 const RUNNING_SHOWN = 8
 
+const NO_RECENT: Recent = { minutes: [], times: { runs: 0, since: null, wait_ms: null, run_ms: null } }
+const NO_FAILURES: Failures = { items: [], looked_at: 0, limited: false, since: null }
+
 async function load(signal: AbortSignal) {
   const page = { limit: '200' } as never
   const [statistics, recent, schedules, nodes, failures, running] = await Promise.all([
     ask('GET /api/statistics', { signal }),
-    get<Recent>('/api/statistics/recent', {}, signal),
+    get<Recent>('/api/statistics/recent', {}, signal, NO_RECENT),
     ask('GET /api/schedules', { query: page, signal }),
     ask('GET /api/nodes', { query: page, signal }),
-    get<Failures>('/api/failures', { limit: 8 }, signal),
+    get<Failures>('/api/failures', { limit: 8 }, signal, NO_FAILURES),
     get<JobPage>('/api/jobs', { status: 'RUNNING', limit: RUNNING_SHOWN }, signal),
   ])
   const runs = await Promise.all(

@@ -35,7 +35,7 @@ export function TextField(props: TextProps) {
       <input
         id={id}
         class={isMono ? 'input mono' : 'input'}
-        type={type}
+        type={type as 'text'}
         value={value}
         required={required}
         autocomplete="off"
