@@ -1,8 +1,8 @@
 // What the pictures show: a shop on an ordinary day, with an hour behind it and some trouble in it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { NonRetryableError, defineJob, openScheduler } from 'pawl'
+import { defineJob, NonRetryableError, openScheduler } from 'pawl'
 import { sqlite } from 'pawl/sqlite'
-import { SettableClock, openTestScheduler } from 'pawl/testing'
+import { openTestScheduler, SettableClock } from 'pawl/testing'
 import { z } from 'zod'
 
 const MINUTE_MS = 60_000
@@ -29,8 +29,9 @@ function jobTypes(wait) {
       async run({ params, addArtifact, signal, log }) {
         log.info('rendering', { pages: 3, template: 'invoice-2026' })
         await wait(2_600, signal)
-        if (params.customer === 'Umbrella GmbH') throw new TypeError("Cannot read properties of undefined (reading 'vat_id')")
-        await addArtifact(`/srv/invoices/${params.order_id}.pdf`)
+        if (params.customer === 'Umbrella GmbH')
+          throw new TypeError("Cannot read properties of undefined (reading 'vat_id')")
+        addArtifact(`/srv/invoices/${params.order_id}.pdf`)
         return { file: `/srv/invoices/${params.order_id}.pdf`, total_cents: 1_299_00, ledger_entry: 7 }
       },
     }),
@@ -43,7 +44,7 @@ function jobTypes(wait) {
         log.info(`probing ${params.file}`)
         for (let frame = 1; frame <= 20; frame++) {
           await wait(4_000, signal)
-          await progress(frame / 20, `pass 1, frame ${frame * 310} of 6200`)
+          progress(frame / 20, `pass 1, frame ${frame * 310} of 6200`)
           log.debug(`frame ${frame * 310} encoded`, { fps: 61.4, bitrate_kbps: 5_810 })
           if (frame === 7) log.warn('keyframe distance is above 250, inserting one')
         }
@@ -91,14 +92,32 @@ function minuteOfOrders(minute) {
     const order = 40_000 + minute * 20 + index
     const customer = CUSTOMERS[(order * 7) % CUSTOMERS.length]
     const tags = index % 3 === 0 ? ['eu', 'vip'] : ['eu']
-    jobs.push({ type: 'payment.capture', name: `order ${order}`, params: { order_id: order, amount_cents: (order * 977) % 240_000 }, priority: 10, tags })
+    jobs.push({
+      type: 'payment.capture',
+      name: `order ${order}`,
+      params: { order_id: order, amount_cents: (order * 977) % 240_000 },
+      priority: 10,
+      tags,
+    })
     jobs.push({ type: 'invoice.render', name: `invoice ${order}`, params: { customer, order_id: order }, tags })
     const to = `${customer.split(' ')[0].toLowerCase()}${index}@${(order * 31) % 29 === 0 ? 'bounce' : 'mail'}.example`
-    jobs.push({ type: 'email.send', name: `receipt for ${customer}`, params: { to, subject: `Your order ${order}` }, tags: ['receipt'] })
+    jobs.push({
+      type: 'email.send',
+      name: `receipt for ${customer}`,
+      params: { to, subject: `Your order ${order}` },
+      tags: ['receipt'],
+    })
   }
-  if (minute % 15 === 0) jobs.push({ type: 'search.index', params: { collection: minute % 30 === 0 ? 'archive' : 'products' } })
-  if (minute % 17 === 3) jobs.push({ type: 'payment.capture', name: 'order 51007', params: { order_id: 51_007, amount_cents: 950_000 } })
-  if (minute % 19 === 4) jobs.push({ type: 'invoice.render', name: 'invoice for Umbrella', params: { customer: 'Umbrella GmbH', order_id: 48_000 + minute } })
+  if (minute % 15 === 0)
+    jobs.push({ type: 'search.index', params: { collection: minute % 30 === 0 ? 'archive' : 'products' } })
+  if (minute % 17 === 3)
+    jobs.push({ type: 'payment.capture', name: 'order 51007', params: { order_id: 51_007, amount_cents: 950_000 } })
+  if (minute % 19 === 4)
+    jobs.push({
+      type: 'invoice.render',
+      name: 'invoice for Umbrella',
+      params: { customer: 'Umbrella GmbH', order_id: 48_000 + minute },
+    })
   return jobs
 }
 
@@ -115,11 +134,24 @@ export async function makePast(file, untilMs) {
       clock.after(Math.round(ms * (0.6 + Math.random() * 0.9)), resolve)
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
-  const test = await openTestScheduler({ store: sqlite(file), clock, jobs: jobTypes(wait), concurrency: 8, resources: { gpu: 1 }, patienceMs: 2 })
-  await test.scheduler.schedules.create({ name: 'product search', type: 'search.index', everyMs: 5 * MINUTE_MS, paramOverrides: { collection: 'products' } })
+  const test = await openTestScheduler({
+    store: sqlite(file),
+    clock,
+    jobs: jobTypes(wait),
+    concurrency: 8,
+    resources: { gpu: 1 },
+    patienceMs: 2,
+  })
+  await test.scheduler.schedules.create({
+    name: 'product search',
+    type: 'search.index',
+    everyMs: 5 * MINUTE_MS,
+    paramOverrides: { collection: 'products' },
+  })
   for (let minute = 0; minute < minutes - 1; minute++) {
     await enqueueAll(test.scheduler, minuteOfOrders(minute))
-    if (minute === 40) await enqueueAll(test.scheduler, [{ type: 'report.build', name: 'February', params: { month: '2026-02' } }])
+    if (minute === 40)
+      await enqueueAll(test.scheduler, [{ type: 'report.build', name: 'February', params: { month: '2026-02' } }])
     await test.advance(MINUTE_MS)
   }
   await test.close()
@@ -138,27 +170,74 @@ export async function openPresent(file) {
   return scheduler
 }
 
-
 /** Enqueues what is to be seen, and says which pages to look at. */
 export async function fillPresent(client, receiver) {
   await client.webhooks.create({ url: `${receiver}/orders`, name: 'order service', events: ['job.settled'] })
-  await client.webhooks.create({ url: `${receiver}/broken`, name: 'legacy CRM', events: ['job.run.failed'], job_types: ['payment.capture'] })
+  await client.webhooks.create({
+    url: `${receiver}/broken`,
+    name: 'legacy CRM',
+    events: ['job.run.failed'],
+    job_types: ['payment.capture'],
+  })
   const template = await client.templates.create({
     name: 'monthly report',
     job_type: 'report.build',
     default_params: { month: '2026-10' },
     description: 'What the board wants to see',
   })
-  await client.templates.create({ name: 'trailer', job_type: 'video.transcode', default_params: { file: 'trailer.mov', preset: '4k' } })
-  await client.schedules.create({ name: 'nightly report', template_id: template.template_id, cron: '30 2 * * *', timezone: 'Europe/Vienna', overlap: 'skip' })
-  const weekly = await client.schedules.create({ name: 'archive index', type: 'search.index', cron: '0 6 * * 1-5', timezone: 'America/New_York', param_overrides: { collection: 'archive' } })
+  await client.templates.create({
+    name: 'trailer',
+    job_type: 'video.transcode',
+    default_params: { file: 'trailer.mov', preset: '4k' },
+  })
+  await client.schedules.create({
+    name: 'nightly report',
+    template_id: template.template_id,
+    cron: '30 2 * * *',
+    timezone: 'Europe/Vienna',
+    overlap: 'skip',
+  })
+  const weekly = await client.schedules.create({
+    name: 'archive index',
+    type: 'search.index',
+    cron: '0 6 * * 1-5',
+    timezone: 'America/New_York',
+    param_overrides: { collection: 'archive' },
+  })
   await client.schedules.disable(weekly.schedule_id)
   await client.schedules.trigger(weekly.schedule_id)
 
-  const film = await client.jobs.enqueue({ type: 'video.transcode', name: 'keynote.mov', params: { file: 'keynote.mov', preset: '4k' }, priority: 5, tags: ['media', 'vip'] })
-  await client.jobs.enqueue({ type: 'video.transcode', name: 'interview.mov', params: { file: 'interview.mov' }, tags: ['media'] })
-  const failing = await client.jobs.enqueue({ type: 'email.send', name: 'receipt for Globex', params: { to: 'ap@bounce.example', subject: 'Your order 41337', ledger: 1 }, tags: ['receipt'], retry_policy: { max_retries: 3, backoff: { kind: 'fixed', delay_ms: 200 } } }).catch(() => null)
-  const mail = failing ?? (await client.jobs.enqueue({ type: 'email.send', name: 'receipt for Globex', params: { to: 'ap@bounce.example', subject: 'Your order 41337' }, tags: ['receipt'], retry_policy: { max_retries: 3, backoff: { kind: 'fixed', delay_ms: 400 } } }))
+  const film = await client.jobs.enqueue({
+    type: 'video.transcode',
+    name: 'keynote.mov',
+    params: { file: 'keynote.mov', preset: '4k' },
+    priority: 5,
+    tags: ['media', 'vip'],
+  })
+  await client.jobs.enqueue({
+    type: 'video.transcode',
+    name: 'interview.mov',
+    params: { file: 'interview.mov' },
+    tags: ['media'],
+  })
+  const failing = await client.jobs
+    .enqueue({
+      type: 'email.send',
+      name: 'receipt for Globex',
+      params: { to: 'ap@bounce.example', subject: 'Your order 41337', ledger: 1 },
+      tags: ['receipt'],
+      retry_policy: { max_retries: 3, backoff: { kind: 'fixed', delay_ms: 200 } },
+    })
+    .catch(() => null)
+  const mail =
+    failing ??
+    (await client.jobs.enqueue({
+      type: 'email.send',
+      name: 'receipt for Globex',
+      params: { to: 'ap@bounce.example', subject: 'Your order 41337' },
+      tags: ['receipt'],
+      retry_policy: { max_retries: 3, backoff: { kind: 'fixed', delay_ms: 400 } },
+    }))
   const group = await client.groups.create({
     name: 'November close',
     mode: 'parallel',
@@ -167,8 +246,19 @@ export async function fillPresent(client, receiver) {
       { ref: 'books', type: 'report.build', name: 'close the books', params: { month: '2026-11' } },
       { ref: 'vat', type: 'report.build', name: 'VAT return', params: { month: '2026-11' }, depends_on: ['#books'] },
       { ref: 'margin', type: 'report.build', name: 'margins', params: { month: '2026-11' }, depends_on: ['#books'] },
-      { ref: 'board', type: 'report.build', name: 'board pack', params: { month: '2026-11' }, depends_on: ['#vat', '#margin'] },
-      { type: 'email.send', name: 'send to the board', params: { to: 'board@mail.example', subject: 'November' }, depends_on: ['#board'] },
+      {
+        ref: 'board',
+        type: 'report.build',
+        name: 'board pack',
+        params: { month: '2026-11' },
+        depends_on: ['#vat', '#margin'],
+      },
+      {
+        type: 'email.send',
+        name: 'send to the board',
+        params: { to: 'board@mail.example', subject: 'November' },
+        depends_on: ['#board'],
+      },
       { type: 'search.index', name: 'index the pack', params: { collection: 'reports' }, depends_on: ['#board'] },
     ],
   })
@@ -176,7 +266,10 @@ export async function fillPresent(client, receiver) {
     await client.jobs.enqueue({
       type: index % 4 === 3 ? 'video.transcode' : 'invoice.render',
       name: index % 4 === 3 ? `clip-${index}.mov` : `invoice ${52_000 + index}`,
-      params: index % 4 === 3 ? { file: `clip-${index}.mov` } : { customer: CUSTOMERS[index % CUSTOMERS.length], order_id: 52_000 + index },
+      params:
+        index % 4 === 3
+          ? { file: `clip-${index}.mov` }
+          : { customer: CUSTOMERS[index % CUSTOMERS.length], order_id: 52_000 + index },
       tags: index % 4 === 3 ? ['media'] : ['eu'],
       ...(index > 8 && { run_at: new Date(Date.now() + index * 4 * MINUTE_MS).toISOString() }),
     })

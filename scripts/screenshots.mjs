@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { createClient } from 'pawl/client'
@@ -13,7 +14,13 @@ import { chromiumPath } from './chromium.mjs'
 import { fillPresent, makePast, openPresent } from './screenshots-demo.mjs'
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, theme: { type: 'string' }, into: { type: 'string' }, width: { type: 'string' }, 'no-past': { type: 'boolean' } },
+  options: {
+    only: { type: 'string' },
+    theme: { type: 'string' },
+    into: { type: 'string' },
+    width: { type: 'string' },
+    'no-past': { type: 'boolean' },
+  },
 })
 const into = values.into ?? fileURLToPath(new URL('../docs/images', import.meta.url))
 const width = Number(values.width ?? 1280)
@@ -41,17 +48,26 @@ try {
   const pages = await fillPresent(client, `http://127.0.0.1:${receiver.address().port}`)
   const wanted = values.only?.split(',')
   for (const theme of values.theme ? [values.theme] : ['light', 'dark']) {
-    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme, locale: 'en-GB', timezoneId: 'Europe/Vienna' })
+    const context = await browser.newContext({
+      viewport: { width, height: 800 },
+      colorScheme: theme,
+      locale: 'en-GB',
+      timezoneId: 'Europe/Vienna',
+    })
     for (const { name, path, ready, act } of pages) {
       if (wanted && !wanted.includes(name)) continue
       const page = await context.newPage()
       await page.goto(new URL(path, server.url).href)
       await page.locator(ready).first().waitFor()
       await page.locator('.live[data-state="live"]').waitFor()
-      await page.locator('main [aria-busy]').waitFor({ state: 'detached' })
+      while ((await page.locator('main [aria-busy]').count()) > 0) await sleep(50)
       await act?.(page)
       const height = Math.min(1400, await page.evaluate(() => document.documentElement.scrollHeight))
-      await page.screenshot({ path: join(into, `${name}-${theme}.png`), clip: { x: 0, y: 0, width, height: Math.max(560, height) }, fullPage: true })
+      await page.screenshot({
+        path: join(into, `${name}-${theme}.png`),
+        clip: { x: 0, y: 0, width, height: Math.max(560, height) },
+        fullPage: true,
+      })
       await page.close()
       console.log(`${name}-${theme}.png`)
     }

@@ -133,7 +133,11 @@ function Side({ isOpen }: { isOpen: boolean }) {
             {title && <div class="nav-title">{title}</div>}
             {entries.map(([name, words, icon]) =>
               name === 'keys' && !mayAdminister.value ? null : (
-                <a href={href(...(name ? [name] : []))} aria-current={page.value === name ? 'page' : undefined} key={name}>
+                <a
+                  href={href(...(name ? [name] : []))}
+                  aria-current={page.value === name ? 'page' : undefined}
+                  key={name}
+                >
                   <Icon name={icon} />
                   {words}
                 </a>

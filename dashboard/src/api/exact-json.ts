@@ -32,4 +32,3 @@ export function printExact(value: unknown, indent = 2): string {
 export function unmark(text: string): string {
   return text.replace(new RegExp(`"${MARK}([^"]*)"`, 'g'), '$1')
 }
-

@@ -46,7 +46,7 @@ export async function ask<Route extends keyof Routes>(
 ): Promise<Answered<Route>> {
   const [method, template] = route.split(' ') as [string, string]
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given.params?.[name] ?? ''))
-  const search = searchOf(given.query as Readonly<Record<string, unknown>> | undefined)
+  const search = searchOf(given.query as Query | undefined)
   return (await send(method, `${path}${search}`, {
     ...(given.body !== undefined && { body: given.body }),
     ...(given.signal && { signal: given.signal }),
@@ -92,13 +92,20 @@ function problemOf(status: number, text: string): ApiProblem {
   try {
     const { code, detail, title, path } = JSON.parse(text) as Record<string, unknown>
     const words = typeof detail === 'string' ? detail : typeof title === 'string' ? title : `HTTP ${status}`
-    return new ApiProblem(status, String(code ?? 'unknown'), words, typeof path === 'string' ? path : null)
+    return new ApiProblem(
+      status,
+      typeof code === 'string' ? code : 'unknown',
+      words,
+      typeof path === 'string' ? path : null,
+    )
   } catch {
     return new ApiProblem(status, 'unknown', `The server answered with HTTP ${status}.`, null)
   }
 }
 
-export function searchOf(query: Readonly<Record<string, unknown>> | undefined): string {
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+export function searchOf(query: Query | undefined): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value))

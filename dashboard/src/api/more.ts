@@ -1,4 +1,4 @@
-import { ApiProblem, searchOf, send } from './http.ts'
+import { ApiProblem, type Query, searchOf, send } from './http.ts'
 import type { Job } from './things.ts'
 
 /** Up to `counted_to`; a number equal to it means that many or more. */
@@ -87,12 +87,7 @@ export interface DryRun {
 }
 
 /** A read whose shape is one of those above. */
-export async function get<T>(
-  path: string,
-  query: Readonly<Record<string, unknown>>,
-  signal: AbortSignal | null,
-  fallback?: T,
-): Promise<T> {
+export async function get<T>(path: string, query: Query, signal: AbortSignal | null, fallback?: T): Promise<T> {
   try {
     return (await send('GET', `${path}${searchOf(query)}`, signal === null ? {} : { signal })) as T
   } catch (error) {

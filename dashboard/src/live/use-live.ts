@@ -28,12 +28,14 @@ export function useLive<T>(
   load: (signal: AbortSignal) => Promise<T>,
   options: LiveOptions = {},
 ): Live<T> {
-  const [state, setState] = useState<{ key: string | null; data: T | null; problem: ApiProblem | null; busy: boolean }>({
-    key: null,
-    data: null,
-    problem: null,
-    busy: true,
-  })
+  const [state, setState] = useState<{ key: string | null; data: T | null; problem: ApiProblem | null; busy: boolean }>(
+    {
+      key: null,
+      data: null,
+      problem: null,
+      busy: true,
+    },
+  )
   const latest = useRef({ load, concerns: options.concerns ?? ANY_TRANSITION })
   latest.current = { load, concerns: options.concerns ?? ANY_TRANSITION }
   const reloader = useRef<() => void>(() => {})

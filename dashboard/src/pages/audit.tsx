@@ -22,7 +22,13 @@ function Subject({ entry }: { entry: AuditEntry }) {
   if (entry.subject === null) return <span class="faint">–</span>
   const page = PAGES.find(([prefix]) => entry.action.startsWith(prefix))?.[1]
   const words = `${shortId(entry.subject)}${entry.others > 0 ? ` and ${entry.others} more` : ''}`
-  return page === undefined ? <span class="mono">{words}</span> : <a class="mono" href={href(page, entry.subject)}>{words}</a>
+  return page === undefined ? (
+    <span class="mono">{words}</span>
+  ) : (
+    <a class="mono" href={href(page, entry.subject)}>
+      {words}
+    </a>
+  )
 }
 
 export function AuditList({ entries }: { entries: readonly AuditEntry[] }) {
@@ -54,8 +60,18 @@ export function AuditPage() {
       <div class="card">
         <div class="tools">
           <div class="pair grow">
-            <TextField label="Actor" value={actor} placeholder="key:ci" onInput={(value) => setQuery({ actor: value, cursor: null })} />
-            <TextField label="Subject" value={subject} placeholder="The id of a job, schedule…" onInput={(value) => setQuery({ subject: value, cursor: null })} />
+            <TextField
+              label="Actor"
+              value={actor}
+              placeholder="key:ci"
+              onInput={(value) => setQuery({ actor: value, cursor: null })}
+            />
+            <TextField
+              label="Subject"
+              value={subject}
+              placeholder="The id of a job, schedule…"
+              onInput={(value) => setQuery({ subject: value, cursor: null })}
+            />
           </div>
         </div>
         <Listing
@@ -64,7 +80,9 @@ export function AuditPage() {
             actor || subject ? (
               <NothingMatches what="entries" onClear={() => setQuery({ actor: null, subject: null, cursor: null })} />
             ) : (
-              <NothingYet title="Nothing was changed yet">Every change through the API is noted here, with who made it.</NothingYet>
+              <NothingYet title="Nothing was changed yet">
+                Every change through the API is noted here, with who made it.
+              </NothingYet>
             )
           }
         >
@@ -75,14 +93,21 @@ export function AuditPage() {
               keyOf={(entry) => entry.audit_id}
               nameOf={(entry) => entry.action}
               columns={[
-                { key: 'action', head: 'Action', class: 'lead', cell: (entry) => <span class="mono">{entry.action}</span> },
+                {
+                  key: 'action',
+                  head: 'Action',
+                  class: 'lead',
+                  cell: (entry) => <span class="mono">{entry.action}</span>,
+                },
                 { key: 'at', head: 'When', class: 'side-cell', cell: (entry) => <Ago at={entry.at} /> },
                 { key: 'actor', head: 'Actor', cell: (entry) => <span class="clip">{entry.actor}</span> },
                 { key: 'subject', head: 'Subject', cell: (entry) => <Subject entry={entry} /> },
                 {
                   key: 'details',
                   head: 'Details',
-                  cell: (entry) => <span class="mono soft">{entry.details === null ? '' : printExact(entry.details, 0)}</span>,
+                  cell: (entry) => (
+                    <span class="mono soft">{entry.details === null ? '' : printExact(entry.details, 0)}</span>
+                  ),
                 },
               ]}
             />

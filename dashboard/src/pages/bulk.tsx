@@ -7,9 +7,7 @@ import { say } from '../parts/toast.tsx'
 import { href } from '../route.ts'
 
 /** Which jobs: those that match, or those that were chosen one by one. */
-export type Target =
-  | { readonly filter: Readonly<Record<string, string>> }
-  | { readonly job_ids: readonly string[] }
+export type Target = { readonly filter: Readonly<Record<string, string>> } | { readonly job_ids: readonly string[] }
 
 interface BulkDialogProps {
   readonly kind: 'cancel' | 'retry'
@@ -18,7 +16,7 @@ interface BulkDialogProps {
   readonly onStarted: () => void
 }
 
-export function countWords({ matched, matched_or_more: orMore }: DryRun): string {
+function countWords({ matched, matched_or_more: orMore }: DryRun): string {
   const count = `${matched.toLocaleString('en')}${orMore ? ' or more' : ''}`
   return `${count} ${matched === 1 && !orMore ? 'job' : 'jobs'}`
 }

@@ -2,7 +2,20 @@ import { durationWords } from '../parts/time.tsx'
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 const DAY_NAMES = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
-const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
 const MONTH_NAMES = MONTHS.map((month) => month.slice(0, 3).toUpperCase())
 
 const MACROS: Readonly<Record<string, string>> = {
@@ -32,7 +45,11 @@ export function cronWords(expression: string): string {
     string,
     string,
   ]
-  const text = [timeWords(second, minute, hour), dayWords(day, weekday), month === '*' ? '' : `in ${list(month, monthName)}`]
+  const text = [
+    timeWords(second, minute, hour),
+    dayWords(day, weekday),
+    month === '*' ? '' : `in ${list(month, monthName)}`,
+  ]
   const words = text.filter(Boolean).join(', ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
@@ -61,7 +78,8 @@ function unitWords(field: string, unit: string): string {
     return from === undefined ? every : `${every} from ${from} to ${to}`
   }
   const range = /^(\d+)-(\d+)$/.exec(field)
-  if (range) return `${unit === 'hour' ? 'between' : `${unit}s`} ${unit === 'hour' ? `${two(range[1] as string)}:00 and ${two(range[2] as string)}:59` : `${range[1]} to ${range[2]}`}`
+  if (range)
+    return `${unit === 'hour' ? 'between' : `${unit}s`} ${unit === 'hour' ? `${two(range[1] as string)}:00 and ${two(range[2] as string)}:59` : `${range[1]} to ${range[2]}`}`
   if (field === '*') return `every ${unit}`
   if (unit === 'minute') return `${joined(field.split(','))} minutes past`
   return `at ${unit} ${joined(field.split(','))}`
@@ -71,7 +89,13 @@ function dayWords(day: string, weekday: string): string {
   const isAnyDay = day === '*' || day === '?'
   const isAnyWeekday = weekday === '*' || weekday === '?'
   if (isAnyDay && isAnyWeekday) return 'every day'
-  const days = isAnyDay ? '' : day === 'L' ? 'on the last day of the month' : day.startsWith('*/') ? `every ${day.slice(2)} days` : `on day ${list(day, (one) => one)} of the month`
+  const days = isAnyDay
+    ? ''
+    : day === 'L'
+      ? 'on the last day of the month'
+      : day.startsWith('*/')
+        ? `every ${day.slice(2)} days`
+        : `on day ${list(day, (one) => one)} of the month`
   const weekdays = isAnyWeekday ? '' : weekdayWords(weekday)
   return [days, weekdays].filter(Boolean).join(' or ')
 }

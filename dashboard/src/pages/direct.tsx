@@ -20,7 +20,12 @@ type KnownType = JobType & { readonly params_schema?: unknown }
 
 type Outcome =
   | { readonly kind: 'running'; readonly since: string }
-  | { readonly kind: 'done'; readonly result: unknown; readonly skipped: string | null; readonly took: readonly [string, string] }
+  | {
+      readonly kind: 'done'
+      readonly result: unknown
+      readonly skipped: string | null
+      readonly took: readonly [string, string]
+    }
   | { readonly kind: 'failed'; readonly words: string; readonly code: string }
 
 export function DirectPage() {
@@ -55,9 +60,13 @@ function useReservations() {
 }
 
 function RunNow({ onDone }: { onDone: () => void }) {
-  const types = useLive('direct types', (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }), {
-    concerns: () => false,
-  })
+  const types = useLive(
+    'direct types',
+    (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }),
+    {
+      concerns: () => false,
+    },
+  )
   const known = (types.data?.items ?? []) as readonly KnownType[]
   const name = queryOf('type') || known.find((type) => type.registered)?.type || ''
   const type = known.find((one) => one.type === name)
@@ -80,9 +89,18 @@ function RunNow({ onDone }: { onDone: () => void }) {
     try {
       const answer = await ask('POST /api/direct/{type}', {
         params: { type: name },
-        body: { ...(params !== undefined && { params }), wait_timeout_ms: Math.max(1, Number(waitSeconds)) * 1_000, on_busy: onBusy },
+        body: {
+          ...(params !== undefined && { params }),
+          wait_timeout_ms: Math.max(1, Number(waitSeconds)) * 1_000,
+          on_busy: onBusy,
+        },
       })
-      setOutcome({ kind: 'done', result: answer.result, skipped: answer.skipped, took: [answer.started_at, answer.finished_at] })
+      setOutcome({
+        kind: 'done',
+        result: answer.result,
+        skipped: answer.skipped,
+        took: [answer.started_at, answer.finished_at],
+      })
     } catch (error) {
       const code = error instanceof ApiProblem ? error.code : 'unknown'
       setOutcome({ kind: 'failed', words: error instanceof Error ? error.message : String(error), code })
@@ -212,7 +230,12 @@ function ReservationRows({ items }: { items: readonly Reservation[] }) {
         },
         { key: 'by', head: 'By', cell: (one) => one.created_by ?? '–' },
         { key: 'created', head: 'Asked', class: 'num', cell: (one) => <Ago at={one.created_at} /> },
-        { key: 'waited', head: 'Waited', class: 'num', cell: (one) => <Took from={one.created_at} to={one.started_at ?? one.finished_at} /> },
+        {
+          key: 'waited',
+          head: 'Waited',
+          class: 'num',
+          cell: (one) => <Took from={one.created_at} to={one.started_at ?? one.finished_at} />,
+        },
         { key: 'ran', head: 'Ran', class: 'num', cell: (one) => <Took from={one.started_at} to={one.finished_at} /> },
       ]}
     />

@@ -87,11 +87,21 @@ export function GroupsPage() {
                     </span>
                   ),
                 },
-                { key: 'state', head: 'State', class: 'side-cell', cell: (group) => <Badge look={lookOf(group.status)} /> },
+                {
+                  key: 'state',
+                  head: 'State',
+                  class: 'side-cell',
+                  cell: (group) => <Badge look={lookOf(group.status)} />,
+                },
                 { key: 'counts', head: 'Jobs', cell: (group) => <Counts group={group} /> },
                 { key: 'total', head: 'Total', class: 'num', cell: (group) => group.counts.total.toLocaleString('en') },
                 { key: 'created', head: 'Accepted', class: 'num', cell: (group) => <Ago at={group.created_at} /> },
-                { key: 'took', head: 'Took', class: 'num', cell: (group) => <Took from={group.started_at} to={group.finished_at} /> },
+                {
+                  key: 'took',
+                  head: 'Took',
+                  class: 'num',
+                  cell: (group) => <Took from={group.started_at} to={group.finished_at} />,
+                },
               ]}
             />
           )}
@@ -209,8 +219,8 @@ function CancelGroup({ group, onClose, onDone }: { group: Group; onClose: () => 
       }}
     >
       <p>
-        {group.counts.queued.toLocaleString('en')} queued and {group.counts.running.toLocaleString('en')} running jobs are
-        cancelled.
+        {group.counts.queued.toLocaleString('en')} queued and {group.counts.running.toLocaleString('en')} running jobs
+        are cancelled.
       </p>
       <ChoiceField
         label="Jobs that run"

@@ -147,7 +147,14 @@ function RunAgainDialog({ job, onClose }: { job: Job; onClose: () => void }) {
     go(href('jobs', made.job_id))
   }
   return (
-    <FormDialog title={`Run ${job.job_type} again`} submit="Enqueue" isBig isReady={read.wrong === null} onClose={onClose} onSubmit={act}>
+    <FormDialog
+      title={`Run ${job.job_type} again`}
+      submit="Enqueue"
+      isBig
+      isReady={read.wrong === null}
+      onClose={onClose}
+      onSubmit={act}
+    >
       <p class="soft">This makes a new job. The one you are looking at does not change.</p>
       <AreaField label="Params (JSON)" value={text} onInput={setText} rows={12} wrong={read.wrong} />
       <div class="pair">
@@ -178,7 +185,14 @@ function EditDialog({ job, onClose, onDone }: { job: Job; onClose: () => void; o
     onDone()
   }
   return (
-    <FormDialog title="Edit the queued job" submit="Save" isBig isReady={read.wrong === null} onClose={onClose} onSubmit={act}>
+    <FormDialog
+      title="Edit the queued job"
+      submit="Save"
+      isBig
+      isReady={read.wrong === null}
+      onClose={onClose}
+      onSubmit={act}
+    >
       <TextField
         label="Priority"
         type="number"

@@ -48,7 +48,12 @@ export const JOB_COLUMNS: readonly Column<Job>[] = [
     class: 'num',
     cell: (job) => (job.hold === 'delayed' ? <Ago at={job.run_at} /> : <span class="faint">–</span>),
   },
-  { key: 'waited', head: 'Waited', class: 'num', cell: (job) => <Took from={job.queued_at} to={job.started_at ?? job.finished_at} /> },
+  {
+    key: 'waited',
+    head: 'Waited',
+    class: 'num',
+    cell: (job) => <Took from={job.queued_at} to={job.started_at ?? job.finished_at} />,
+  },
   { key: 'took', head: 'Ran', class: 'num', cell: (job) => <Took from={job.started_at} to={job.finished_at} /> },
   { key: 'ended', head: 'Ended', class: 'num', cell: (job) => <Ago at={job.finished_at} /> },
   { key: 'by', head: 'By', cell: (job) => <span class="clip">{job.created_by ?? '–'}</span> },

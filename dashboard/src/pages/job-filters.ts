@@ -63,7 +63,7 @@ export function hasFilters(): boolean {
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** `2h` ago, or a date. Null: neither. */
-export function instantOf(text: string, nowMs: number): string | null {
+function instantOf(text: string, nowMs: number): string | null {
   const ago = /^(\d+)\s*(s|m|min|h|d)$/.exec(text)
   if (ago) return new Date(nowMs - Number(ago[1]) * (UNITS_MS[ago[2] as string] as number)).toISOString()
   const at = Date.parse(text)
@@ -78,7 +78,13 @@ export type ReadToken =
 export function readToken(text: string, nowMs: number): ReadToken {
   const colon = text.indexOf(':')
   const name = (colon === -1 ? text : text.slice(0, colon)).trim()
-  const value = colon === -1 ? '' : text.slice(colon + 1).trim().replace(/^"(.*)"$/, '$1')
+  const value =
+    colon === -1
+      ? ''
+      : text
+          .slice(colon + 1)
+          .trim()
+          .replace(/^"(.*)"$/, '$1')
   if (name.startsWith('params.') && name.length > 7) {
     return { kind: 'filters', changes: { params_path: name.slice(7), params_value: value } }
   }

@@ -1,4 +1,5 @@
 import type { Chain, Job, ListedRun } from '../api/things.ts'
+import { shortId } from '../parts/copy.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Badge, lookOf, lookOfJob } from '../parts/state.tsx'
 import { Ago, clockTime, durationWords, now } from '../parts/time.tsx'
@@ -67,7 +68,7 @@ function Attempt({ job, run, isHere }: { job: Job; run: ListedRun | undefined; i
         <div class="small soft">
           waited {durationWords(waitedMs)}
           {startedAt !== null && ` · ran ${durationWords(ranMs)}`}
-          {run && ` on ${run.node}`}
+          {run && ` on ${shortId(run.node)}`}
           {run?.reason && ` · ${REASONS[run.reason] ?? run.reason}`}
           {job.cancel_reason !== null && ` · ${job.cancel_reason}`}
         </div>

@@ -11,6 +11,7 @@ import { Json, Redacted, Text } from '../parts/json.tsx'
 import { Card, PageHead, Stale } from '../parts/listing.tsx'
 import { Badge, lookOf, lookOfJob, Tags } from '../parts/state.tsx'
 import { Ago, durationWords, FullTime } from '../parts/time.tsx'
+import { Words } from '../parts/words.tsx'
 import { href } from '../route.ts'
 import { AuditList } from './audit.tsx'
 import { JobActions } from './job-actions.tsx'
@@ -28,17 +29,19 @@ async function loadJob(id: string, signal: AbortSignal) {
     ask('GET /api/jobs/{job_id}', { params, signal }),
     ask('GET /api/jobs/{job_id}/chain', { params, signal }),
     ask('GET /api/jobs/{job_id}/why', { params, signal }),
-    get<Page>(`/api/jobs/${encodeURIComponent(id)}/children`, { limit: RELATIVES_MAX }, signal, { items: [], next_cursor: null }),
+    get<Page>(`/api/jobs/${encodeURIComponent(id)}/children`, { limit: RELATIVES_MAX }, signal, {
+      items: [],
+      next_cursor: null,
+    }),
     ask('GET /api/webhook-deliveries', { query: { job_id: id, limit: '20' } as never, signal }),
     ask('GET /api/audit', { query: { subject: id, limit: '20' } as never, signal }),
   ])
   const [runs, parents] = await Promise.all([
     Promise.all(
-      chain.items.slice(-RUNS_MAX).map((item) =>
-        item.started_at === null
-          ? null
-          : ask('GET /api/jobs/{job_id}/runs', { params: { job_id: item.job_id }, signal }).then(({ items }) => items[0]),
-      ),
+      chain.items
+        .slice(-RUNS_MAX)
+        .filter((item) => item.started_at !== null)
+        .map((item) => ask('GET /api/jobs/{job_id}/runs', { params: { job_id: item.job_id }, signal })),
     ),
     Promise.all(
       job.depends_on
@@ -47,10 +50,20 @@ async function loadJob(id: string, signal: AbortSignal) {
     ),
   ])
   const byJob = new Map<string, ListedRun>()
-  for (const run of runs) if (run) byJob.set(run.job_id, run)
+  for (const { items } of runs) for (const run of items) byJob.set(run.job_id, run)
   const own = byJob.get(id)
   const run = own ? await ask('GET /api/job-runs/{run_id}', { params: { run_id: own.run_id }, signal }) : null
-  return { job, chain, why, children: children.items, deliveries, audit, runs: byJob, run, parents: parents.filter((one) => one !== null) }
+  return {
+    job,
+    chain,
+    why,
+    children: children.items,
+    deliveries,
+    audit,
+    runs: byJob,
+    run,
+    parents: parents.filter((one) => one !== null),
+  }
 }
 
 type Loaded = Awaited<ReturnType<typeof loadJob>>
@@ -87,7 +100,10 @@ export function JobPage({ id }: { id: string }) {
       <div class="split">
         <div class="stack wide">
           {run?.progress && job.status === 'RUNNING' && <Progress run={run} />}
-          <Card title="Timeline" note={chain.settled ? `Settled: ${lookOf(chain.outcome ?? '').word.toLowerCase()}` : 'Not settled'}>
+          <Card
+            title="Timeline"
+            note={chain.settled ? `Settled: ${lookOf(chain.outcome ?? '').word.toLowerCase()}` : 'Not settled'}
+          >
             <JobTimeline chain={chain} runs={data.runs} currentId={job.job_id} />
           </Card>
           {run?.error && <ErrorCard run={run} />}
@@ -183,16 +199,20 @@ function isRedacted(thing: object): boolean {
 /** Why it is not running, where it runs, or how it ended: in words, before everything else. */
 function WhyBanner({ data: { job, why } }: { data: Loaded }) {
   const look = lookOfJob(job)
-  const others = why.reasons.filter(({ message }) => message !== why.summary)
+  const [first = why.summary, ...others] = why.reasons.map(({ message }) => message)
   return (
     <div class={`banner ${look.tone}`} data-why>
       <Icon name={look.icon} />
       <div class="stack tight">
-        <div class="big">{why.summary}</div>
+        <div class="big">
+          <Words text={first} />
+        </div>
         {others.length > 0 && (
           <ul class="reasons soft">
-            {others.map((reason) => (
-              <li key={reason.message}>{reason.message}</li>
+            {others.map((message) => (
+              <li key={message}>
+                <Words text={message} />
+              </li>
             ))}
           </ul>
         )}
@@ -212,7 +232,14 @@ function Progress({ run }: { run: Run }) {
           <span>{message ?? 'Progress'}</span>
           <strong>{percent} %</strong>
         </div>
-        <div class="bar-track" role="progressbar" aria-label="Progress" aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100}>
+        <div
+          class="bar-track"
+          role="progressbar"
+          aria-label="Progress"
+          aria-valuenow={percent}
+          aria-valuemin={0}
+          aria-valuemax={100}
+        >
           <div class="bar-fill" style={{ width: `${percent}%` }} />
         </div>
       </div>
@@ -253,14 +280,24 @@ function Facts({ job, run }: { job: Job; run: Run | null }) {
     ...(job.hold === 'delayed' ? [['Due', <FullTime at={job.run_at} />] as [string, ComponentChildren]] : []),
     ['Started', <FullTime at={job.started_at} />],
     ['Ended', <FullTime at={job.finished_at} />],
-    ['Node', run === null ? '–' : <span class="mono">{run.node}</span>],
+    [
+      'Node',
+      run === null ? (
+        '–'
+      ) : (
+        <span class="mono" title={run.node}>
+          {shortId(run.node)}
+        </span>
+      ),
+    ],
     ['By', job.created_by ?? '–'],
   ]
   if (run?.exit_code != null) rows.push(['Exit code', run.exit_code])
   if (job.resources.length > 0) rows.push(['Resources', job.resources.join(', ')])
   if (job.tags.length > 0) rows.push(['Tags', <Tags tags={job.tags} />])
   if (job.template_id) rows.push(['Template', <a href={href('templates')}>{shortId(job.template_id)}</a>])
-  if (job.schedule_id) rows.push(['Schedule', <a href={href('schedules', job.schedule_id)}>{shortId(job.schedule_id)}</a>])
+  if (job.schedule_id)
+    rows.push(['Schedule', <a href={href('schedules', job.schedule_id)}>{shortId(job.schedule_id)}</a>])
   if (job.slot_at) rows.push(['Slot', <FullTime at={job.slot_at} />])
   if (job.group_id) rows.push(['Group', <a href={href('groups', job.group_id)}>{shortId(job.group_id)}</a>])
   if (job.business_key) rows.push(['Business key', <span class="mono">{job.business_key}</span>])

@@ -149,7 +149,9 @@ function ColumnChoice() {
   const keys = chosenColumns().map((column) => column.key)
   const toggle = (key: string) => {
     const next = keys.includes(key) ? keys.filter((other) => other !== key) : [...keys, key]
-    setQuery({ columns: next.slice(2).length === 0 ? 'job' : next.filter((name) => name !== 'job' && name !== 'state').join('.') })
+    setQuery({
+      columns: next.slice(2).length === 0 ? 'job' : next.filter((name) => name !== 'job' && name !== 'state').join('.'),
+    })
   }
   return (
     <details class="menu">
@@ -179,7 +181,8 @@ function Tabs({ tab }: { tab: Tab }) {
   const textOf = (name: Tab): string | null => {
     const { data } = counts
     if (data === null || name === 'all') return null
-    if (name === 'queued' || name === 'running' || name === 'cancelled') return data.live === null ? null : capped(data.live[name], data.live.counted_to)
+    if (name === 'queued' || name === 'running' || name === 'cancelled')
+      return data.live === null ? null : capped(data.live[name], data.live.counted_to)
     return short(data.totals[name])
   }
   const filters = filtersOf(place.value.query)

@@ -16,11 +16,22 @@ import { queryOf } from '../route.ts'
 
 function lookOfKey(key: ApiKey): Look {
   if (key.revoked_at !== null) return { word: 'Revoked', tone: 'none', icon: 'slash' }
-  if (key.expires_at !== null && Date.parse(key.expires_at) <= now.value) return { word: 'Expired', tone: 'none', icon: 'clock' }
+  if (key.expires_at !== null && Date.parse(key.expires_at) <= now.value)
+    return { word: 'Expired', tone: 'none', icon: 'clock' }
   return { word: 'Open', tone: 'good', icon: 'check' }
 }
 
-export function SecretDialog({ title, secret, children, onClose }: { title: string; secret: string; children: string; onClose: () => void }) {
+export function SecretDialog({
+  title,
+  secret,
+  children,
+  onClose,
+}: {
+  title: string
+  secret: string
+  children: string
+  onClose: () => void
+}) {
   return (
     <Dialog
       title={title}
@@ -64,12 +75,16 @@ export function KeysPage() {
         <div class="banner warn">
           <Icon name="warn" />
           <div>
-            There are no keys: everybody who reaches this server is admin. From the first key on, the API and this page ask for one.
+            There are no keys: everybody who reaches this server is admin. From the first key on, the API and this page
+            ask for one.
           </div>
         </div>
       )}
       <div class="card">
-        <Listing live={keys} empty={<NothingYet title="No keys yet" command="pawl keys create --name me --role admin" />}>
+        <Listing
+          live={keys}
+          empty={<NothingYet title="No keys yet" command="pawl keys create --name me --role admin" />}
+        >
           {(items) => (
             <Table
               label="Keys"

@@ -57,7 +57,9 @@ export function NodeRows({ nodes }: { nodes: readonly SeenNode[] }) {
           head: 'Types',
           cell: (node) => (
             <span class="clip" title={node.types.join(', ')}>
-              {node.types.length === 0 ? '–' : `${node.types.slice(0, 3).join(', ')}${node.types.length > 3 ? ` and ${node.types.length - 3} more` : ''}`}
+              {node.types.length === 0
+                ? '–'
+                : `${node.types.slice(0, 3).join(', ')}${node.types.length > 3 ? ` and ${node.types.length - 3} more` : ''}`}
             </span>
           ),
         },
@@ -66,7 +68,8 @@ export function NodeRows({ nodes }: { nodes: readonly SeenNode[] }) {
           key: 'seen',
           head: 'Seen',
           class: 'num',
-          cell: (node) => (node.last_seen_at ? <Ago at={node.last_seen_at} /> : <span class="faint">{node.alive ? 'now' : '–'}</span>),
+          cell: (node) =>
+            node.last_seen_at ? <Ago at={node.last_seen_at} /> : <span class="faint">{node.alive ? 'now' : '–'}</span>,
         },
       ]}
     />
@@ -115,7 +118,12 @@ export function NodesPage() {
               nameOf={(limit) => limit.name}
               columns={[
                 { key: 'name', head: 'Limit', class: 'lead', cell: (limit) => <span class="mono">{limit.name}</span> },
-                { key: 'max', head: 'At once', class: 'num side-cell', cell: (limit) => limit.max.toLocaleString('en') },
+                {
+                  key: 'max',
+                  head: 'At once',
+                  class: 'num side-cell',
+                  cell: (limit) => limit.max.toLocaleString('en'),
+                },
               ]}
             />
           )}

@@ -27,12 +27,23 @@ function Progress({ operation }: { operation: Operation }) {
   return (
     <span class="row keep grow">
       <span class="grow">
-        <div class="bar-track" role="progressbar" aria-label={`Progress: ${operation.kind}`} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100}>
+        <div
+          class="bar-track"
+          role="progressbar"
+          aria-label={`Progress: ${operation.kind}`}
+          aria-valuenow={percent}
+          aria-valuemin={0}
+          aria-valuemax={100}
+        >
           <div class="bar-fill" style={{ width: `${percent}%` }} />
         </div>
       </span>
       <span class="num nowrap">
-        {done.toLocaleString('en')} <span class="faint">/ {matched.toLocaleString('en')}{operation.matched_or_more ? '+' : ''}</span>
+        {done.toLocaleString('en')}{' '}
+        <span class="faint">
+          / {matched.toLocaleString('en')}
+          {operation.matched_or_more ? '+' : ''}
+        </span>
       </span>
     </span>
   )
@@ -44,7 +55,7 @@ export function OperationsPage() {
   const wanted = place.value.parts[1]
   const operations = useLive(
     `operations ${cursor}`,
-    (signal) => get<Page>('/api/operations', { limit: 50, cursor }, signal),
+    (signal) => get<Page>('/api/operations', { limit: 50, cursor }, signal, { items: [], next_cursor: null }),
     { everyMs: 1_000 },
   )
   const abort = (id: string) =>
@@ -59,7 +70,10 @@ export function OperationsPage() {
         <Listing
           live={operations}
           empty={
-            <NothingYet title="No bulk operations yet" command="pawl jobs cancel --status QUEUED --type <type> --dry-run">
+            <NothingYet
+              title="No bulk operations yet"
+              command="pawl jobs cancel --status QUEUED --type <type> --dry-run"
+            >
               Select jobs on the Jobs page, then cancel or retry them.
             </NothingYet>
           }
@@ -85,22 +99,41 @@ export function OperationsPage() {
                     </span>
                   ),
                 },
-                { key: 'state', head: 'State', class: 'side-cell', cell: (operation) => <Badge look={lookOf(operation.status)} /> },
+                {
+                  key: 'state',
+                  head: 'State',
+                  class: 'side-cell',
+                  cell: (operation) => <Badge look={lookOf(operation.status)} />,
+                },
                 { key: 'progress', head: 'Progress', cell: (operation) => <Progress operation={operation} /> },
-                { key: 'changed', head: 'Changed', class: 'num', cell: (operation) => operation.changed.toLocaleString('en') },
+                {
+                  key: 'changed',
+                  head: 'Changed',
+                  class: 'num',
+                  cell: (operation) => operation.changed.toLocaleString('en'),
+                },
                 {
                   key: 'skipped',
                   head: 'Left alone',
                   class: 'num',
                   cell: (operation) => (
-                    <span title={Object.entries(operation.skip_reasons).map(([code, count]) => `${code}: ${count}`).join('\n')}>
+                    <span
+                      title={Object.entries(operation.skip_reasons)
+                        .map(([code, count]) => `${code}: ${count}`)
+                        .join('\n')}
+                    >
                       {(operation.skipped + operation.failed).toLocaleString('en')}
                     </span>
                   ),
                 },
                 { key: 'by', head: 'By', cell: (operation) => operation.created_by ?? '–' },
                 { key: 'began', head: 'Began', class: 'num', cell: (operation) => <Ago at={operation.created_at} /> },
-                { key: 'took', head: 'Took', class: 'num', cell: (operation) => <Took from={operation.created_at} to={operation.ended_at} /> },
+                {
+                  key: 'took',
+                  head: 'Took',
+                  class: 'num',
+                  cell: (operation) => <Took from={operation.created_at} to={operation.ended_at} />,
+                },
                 {
                   key: 'act',
                   head: '',

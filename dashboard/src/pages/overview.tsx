@@ -85,13 +85,21 @@ function Figures({ data: { statistics, recent } }: { data: Seen }) {
   const share = hour.executed === 0 ? 0 : (100 * hour.failed) / hour.executed
   return (
     <dl class="figures">
-      <Figure name="Queued" to={hrefWith(['jobs'], { tab: 'queued' })} under={`${queue.ready.toLocaleString('en')} ready`}>
+      <Figure
+        name="Queued"
+        to={hrefWith(['jobs'], { tab: 'queued' })}
+        under={`${queue.ready.toLocaleString('en')} ready`}
+      >
         {queue.queued.toLocaleString('en')}
       </Figure>
       <Figure
         name="Running"
         to={hrefWith(['jobs'], { tab: 'running' })}
-        under={queue.running_directs + queue.waiting_tickets > 0 ? `${queue.running_directs} direct, ${queue.waiting_tickets} tickets wait` : 'jobs'}
+        under={
+          queue.running_directs + queue.waiting_tickets > 0
+            ? `${queue.running_directs} direct, ${queue.waiting_tickets} tickets wait`
+            : 'jobs'
+        }
       >
         {queue.running.toLocaleString('en')}
       </Figure>
@@ -101,10 +109,16 @@ function Figures({ data: { statistics, recent } }: { data: Seen }) {
       <Figure name="Failures" to={hrefWith(['jobs'], { tab: 'failed' })} under="of the last hour's runs">
         {share.toFixed(share > 0 && share < 10 ? 1 : 0)} <small>%</small>
       </Figure>
-      <Figure name="Wait, p50" under={times.wait_ms === null ? 'no runs yet' : `p95 ${durationWords(times.wait_ms.p95)}`}>
+      <Figure
+        name="Wait, p50"
+        under={times.wait_ms === null ? 'no runs yet' : `p95 ${durationWords(times.wait_ms.p95)}`}
+      >
         {times.wait_ms === null ? '–' : durationWords(times.wait_ms.p50)}
       </Figure>
-      <Figure name="Run time, p50" under={times.run_ms === null ? 'no runs yet' : `p95 ${durationWords(times.run_ms.p95)}`}>
+      <Figure
+        name="Run time, p50"
+        under={times.run_ms === null ? 'no runs yet' : `p95 ${durationWords(times.run_ms.p95)}`}
+      >
         {times.run_ms === null ? '–' : durationWords(times.run_ms.p50)}
       </Figure>
     </dl>
@@ -140,10 +154,22 @@ function Throughput({ data: { statistics, recent } }: { data: Seen }) {
             <span class="key bad">failed</span>
             <span class="key">skipped</span>
           </span>
-          <button type="button" class="button slim" aria-pressed={span === 'hour'} disabled={span === 'hour'} onClick={() => setSpan('hour')}>
+          <button
+            type="button"
+            class="button slim"
+            aria-pressed={span === 'hour'}
+            disabled={span === 'hour'}
+            onClick={() => setSpan('hour')}
+          >
             Hour
           </button>
-          <button type="button" class="button slim" aria-pressed={span === 'day'} disabled={span === 'day'} onClick={() => setSpan('day')}>
+          <button
+            type="button"
+            class="button slim"
+            aria-pressed={span === 'day'}
+            disabled={span === 'day'}
+            onClick={() => setSpan('day')}
+          >
             Day
           </button>
         </span>
@@ -184,7 +210,14 @@ function Running({ jobs, runs }: { jobs: readonly Job[]; runs: readonly (ListedR
                 </span>
                 <span class="bar-cell">
                   {percent !== null && (
-                    <div class="bar-track" role="progressbar" aria-label={`Progress of ${jobName(job)}`} aria-valuenow={percent} aria-valuemin={0} aria-valuemax={100}>
+                    <div
+                      class="bar-track"
+                      role="progressbar"
+                      aria-label={`Progress of ${jobName(job)}`}
+                      aria-valuenow={percent}
+                      aria-valuemin={0}
+                      aria-valuemax={100}
+                    >
                       <div class="bar-fill" style={{ width: `${percent}%` }} />
                     </div>
                   )}
@@ -203,9 +236,14 @@ function Running({ jobs, runs }: { jobs: readonly Job[]; runs: readonly (ListedR
 
 function RecentFailures({ failures }: { failures: Failures }) {
   return (
-    <Card title="Recent failures" note={failures.limited ? `of the latest ${failures.looked_at.toLocaleString('en')} runs` : undefined}>
+    <Card
+      title="Recent failures"
+      note={failures.limited ? `of the latest ${failures.looked_at.toLocaleString('en')} runs` : undefined}
+    >
       {failures.items.length === 0 ? (
-        <NothingYet title="No failures">{failures.limited ? 'None in the latest runs.' : 'Nothing has failed.'}</NothingYet>
+        <NothingYet title="No failures">
+          {failures.limited ? 'None in the latest runs.' : 'Nothing has failed.'}
+        </NothingYet>
       ) : (
         <ul class="run-list">
           {failures.items.map((failure) => (

@@ -74,13 +74,25 @@ function TimingPreview({ timing }: { timing: Timing }) {
   return (
     <div class="stack tight" aria-live="polite" data-preview>
       {timing.cron !== undefined && <strong>{cronWords(timing.cron)}</strong>}
-      {wrong !== null ? <span class="tone-bad">{wrong}</span> : preview && <Slots items={preview.items} zone={timing.timezone} />}
+      {wrong !== null ? (
+        <span class="tone-bad">{wrong}</span>
+      ) : (
+        preview && <Slots items={preview.items} zone={timing.timezone} />
+      )}
     </div>
   )
 }
 
 /** Makes a schedule, or changes one: with its next slots before anything is stored. */
-export function ScheduleDialog({ schedule, onClose, onDone }: { schedule: Schedule | null; onClose: () => void; onDone: () => void }) {
+export function ScheduleDialog({
+  schedule,
+  onClose,
+  onDone,
+}: {
+  schedule: Schedule | null
+  onClose: () => void
+  onDone: () => void
+}) {
   const [name, setName] = useState(schedule?.name ?? '')
   const [source, setSource] = useState(schedule?.template_id ?? (schedule?.type ? `type:${schedule.type}` : ''))
   const [kind, setKind] = useState<'cron' | 'every'>(schedule?.every_ms != null ? 'every' : 'cron')
@@ -90,17 +102,34 @@ export function ScheduleDialog({ schedule, onClose, onDone }: { schedule: Schedu
   const [missed, setMissed] = useState<Schedule['missed']>(schedule?.missed ?? 'one')
   const [overlap, setOverlap] = useState<Schedule['overlap']>(schedule?.overlap ?? 'allow')
   const [params, setParams] = useState(schedule?.param_overrides == null ? '' : printExact(schedule.param_overrides))
-  const types = useLive('schedule types', (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }), { concerns: () => false })
-  const templates = useLive('schedule templates', (signal) => ask('GET /api/job-templates', { query: { limit: '200' } as never, signal }), { concerns: () => false })
+  const types = useLive(
+    'schedule types',
+    (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }),
+    { concerns: () => false },
+  )
+  const templates = useLive(
+    'schedule templates',
+    (signal) => ask('GET /api/job-templates', { query: { limit: '200' } as never, signal }),
+    { concerns: () => false },
+  )
   const read = readJsonText(params)
-  const timing: Timing = { ...(kind === 'cron' ? { cron } : { every_ms: Math.round(Number(seconds) * 1_000) }), timezone: zone }
+  const timing: Timing = {
+    ...(kind === 'cron' ? { cron } : { every_ms: Math.round(Number(seconds) * 1_000) }),
+    timezone: zone,
+  }
   const sources: [string, string][] = [
     ...(types.data?.items ?? []).map(({ type }): [string, string] => [`type:${type}`, type]),
-    ...(templates.data?.items ?? []).map((template): [string, string] => [template.template_id, `template: ${template.name}`]),
+    ...(templates.data?.items ?? []).map((template): [string, string] => [
+      template.template_id,
+      `template: ${template.name}`,
+    ]),
   ]
   const chosen = source || (sources[0]?.[0] ?? '')
   const act = async () => {
-    const isTimingSame = schedule !== null && timing.timezone === schedule.timezone && (kind === 'cron' ? cron === schedule.cron : timing.every_ms === schedule.every_ms)
+    const isTimingSame =
+      schedule !== null &&
+      timing.timezone === schedule.timezone &&
+      (kind === 'cron' ? cron === schedule.cron : timing.every_ms === schedule.every_ms)
     const body = {
       name,
       missed,
@@ -110,11 +139,23 @@ export function ScheduleDialog({ schedule, onClose, onDone }: { schedule: Schedu
       ...(read.value !== undefined && { param_overrides: read.value }),
     }
     if (schedule === null) await ask('POST /api/schedules', { body })
-    else await ask('PATCH /api/schedules/{schedule_id}', { params: { schedule_id: schedule.schedule_id }, body, ifMatch: schedule.revision })
+    else
+      await ask('PATCH /api/schedules/{schedule_id}', {
+        params: { schedule_id: schedule.schedule_id },
+        body,
+        ifMatch: schedule.revision,
+      })
     onDone()
   }
   return (
-    <FormDialog title={schedule === null ? 'New schedule' : `Edit ${schedule.name}`} submit="Save" isBig isReady={read.wrong === null && name !== ''} onClose={onClose} onSubmit={act}>
+    <FormDialog
+      title={schedule === null ? 'New schedule' : `Edit ${schedule.name}`}
+      submit="Save"
+      isBig
+      isReady={read.wrong === null && name !== ''}
+      onClose={onClose}
+      onSubmit={act}
+    >
       <div class="pair">
         <TextField label="Name" value={name} onInput={setName} required />
         <ChoiceField label="Makes jobs of" value={chosen} onChange={setSource} options={sources} />
@@ -159,7 +200,14 @@ export function ScheduleDialog({ schedule, onClose, onDone }: { schedule: Schedu
           ]}
         />
       </div>
-      <AreaField label="Params (JSON)" value={params} onInput={setParams} rows={4} wrong={read.wrong} hint="Over those of the template. Empty: none." />
+      <AreaField
+        label="Params (JSON)"
+        value={params}
+        onInput={setParams}
+        rows={4}
+        wrong={read.wrong}
+        hint="Over those of the template. Empty: none."
+      />
     </FormDialog>
   )
 }

@@ -18,7 +18,11 @@ import { ScheduleDialog, Slots } from './schedule-form.tsx'
 import { lookOfSchedule, OUTCOMES_SHOWN, OutcomeStrip, trigger, turn } from './schedules.tsx'
 
 const MISSED = { one: 'makes one job, for the latest', all: 'makes a job for each', none: 'makes none' } as const
-const OVERLAP = { allow: 'the next is made all the same', skip: 'the slot is skipped', 'queue-one': 'one may wait' } as const
+const OVERLAP = {
+  allow: 'the next is made all the same',
+  skip: 'the slot is skipped',
+  'queue-one': 'one may wait',
+} as const
 const SHOWN_COLUMNS = ['job', 'state', 'attempt', 'created', 'took']
 
 async function load(id: string, signal: AbortSignal) {
@@ -80,10 +84,17 @@ export function SchedulePage({ id }: { id: string }) {
         <div class="stack wide">
           <Card title={schedule.enabled ? 'Next five slots' : 'Next five slots, if it were enabled'}>
             <div class="card-body">
-              {preview.items.length === 0 ? <span class="faint">None: it never comes.</span> : <Slots items={preview.items} zone={schedule.timezone} />}
+              {preview.items.length === 0 ? (
+                <span class="faint">None: it never comes.</span>
+              ) : (
+                <Slots items={preview.items} zone={schedule.timezone} />
+              )}
             </div>
           </Card>
-          <Card title={`Last ${OUTCOMES_SHOWN} jobs`} note={<a href={hrefWith(['jobs'], { schedule_id: id })}>All its jobs</a>}>
+          <Card
+            title={`Last ${OUTCOMES_SHOWN} jobs`}
+            note={<a href={hrefWith(['jobs'], { schedule_id: id })}>All its jobs</a>}
+          >
             {jobs.length === 0 ? (
               <NothingYet title="It has made no job yet" />
             ) : (

@@ -40,14 +40,18 @@ export function OutcomeStrip({ jobs }: { jobs: readonly Job[] }) {
 
 export function trigger(schedule: Schedule, onDone: () => void): void {
   void attempt(async () => {
-    const job = await ask('POST /api/schedules/{schedule_id}/trigger', { params: { schedule_id: schedule.schedule_id }, body: {} })
+    const job = await ask('POST /api/schedules/{schedule_id}/trigger', {
+      params: { schedule_id: schedule.schedule_id },
+      body: {},
+    })
     say('A job is queued.', { link: { href: href('jobs', job.job_id), text: 'Open it' } })
   }, onDone)
 }
 
 export function turn(schedule: Schedule, enabled: boolean, onDone: () => void): void {
   void attempt(
-    () => ask('PATCH /api/schedules/{schedule_id}', { params: { schedule_id: schedule.schedule_id }, body: { enabled } }),
+    () =>
+      ask('PATCH /api/schedules/{schedule_id}', { params: { schedule_id: schedule.schedule_id }, body: { enabled } }),
     () => {
       say(enabled ? `${schedule.name} is on.` : `${schedule.name} is off. Jobs it has made stay.`)
       onDone()
@@ -61,7 +65,10 @@ export function SchedulesPage() {
   const schedules = useLive(
     `schedules ${cursor}`,
     async (signal) => {
-      const page = await ask('GET /api/schedules', { query: { limit: '50', ...(cursor && { cursor }) } as never, signal })
+      const page = await ask('GET /api/schedules', {
+        query: { limit: '50', ...(cursor && { cursor }) } as never,
+        signal,
+      })
       const outcomes = await Promise.all(
         page.items.map(({ schedule_id }) => get<JobPage>('/api/jobs', { schedule_id, limit: OUTCOMES_SHOWN }, signal)),
       )
@@ -82,7 +89,10 @@ export function SchedulesPage() {
         <Listing
           live={schedules}
           empty={
-            <NothingYet title="No schedules yet" command={'pawl schedules create nightly --type <type> --cron "0 2 * * *"'}>
+            <NothingYet
+              title="No schedules yet"
+              command={'pawl schedules create nightly --type <type> --cron "0 2 * * *"'}
+            >
               A schedule makes jobs of a type or a template, by cron or at a fixed interval.
             </NothingYet>
           }
@@ -108,7 +118,12 @@ export function SchedulesPage() {
                     </span>
                   ),
                 },
-                { key: 'state', head: 'State', class: 'side-cell', cell: ({ schedule }) => <Badge look={lookOfSchedule(schedule)} /> },
+                {
+                  key: 'state',
+                  head: 'State',
+                  class: 'side-cell',
+                  cell: ({ schedule }) => <Badge look={lookOfSchedule(schedule)} />,
+                },
                 {
                   key: 'when',
                   head: 'When',
@@ -125,9 +140,14 @@ export function SchedulesPage() {
                   key: 'next',
                   head: 'Next',
                   class: 'num',
-                  cell: ({ schedule }) => (schedule.enabled ? <Ago at={schedule.next_trigger_at} /> : <span class="faint">–</span>),
+                  cell: ({ schedule }) =>
+                    schedule.enabled ? <Ago at={schedule.next_trigger_at} /> : <span class="faint">–</span>,
                 },
-                { key: 'last', head: `Last ${OUTCOMES_SHOWN} outcomes`, cell: ({ jobs }) => <OutcomeStrip jobs={jobs} /> },
+                {
+                  key: 'last',
+                  head: `Last ${OUTCOMES_SHOWN} outcomes`,
+                  cell: ({ jobs }) => <OutcomeStrip jobs={jobs} />,
+                },
                 {
                   key: 'act',
                   head: '',
@@ -138,7 +158,11 @@ export function SchedulesPage() {
                         <button type="button" class="button slim" onClick={() => trigger(schedule, schedules.reload)}>
                           Trigger
                         </button>
-                        <button type="button" class="button slim" onClick={() => turn(schedule, !schedule.enabled, schedules.reload)}>
+                        <button
+                          type="button"
+                          class="button slim"
+                          onClick={() => turn(schedule, !schedule.enabled, schedules.reload)}
+                        >
                           {schedule.enabled ? 'Disable' : 'Enable'}
                         </button>
                       </span>

@@ -24,7 +24,8 @@ export function TemplatesPage() {
   const [state, cursor] = [queryOf('state') === 'any' ? 'any' : 'active', queryOf('cursor')]
   const templates = useLive(
     `templates ${state} ${cursor}`,
-    (signal) => ask('GET /api/job-templates', { query: { limit: '50', state, ...(cursor && { cursor }) } as never, signal }),
+    (signal) =>
+      ask('GET /api/job-templates', { query: { limit: '50', state, ...(cursor && { cursor }) } as never, signal }),
     { everyMs: 10_000 },
   )
   const enqueue = (template: Template) =>
@@ -52,7 +53,9 @@ export function TemplatesPage() {
       <div class="card">
         <Listing
           live={templates}
-          empty={<NothingYet title="No templates yet" command="pawl templates create <name> --type <type> -p key=value" />}
+          empty={
+            <NothingYet title="No templates yet" command="pawl templates create <name> --type <type> -p key=value" />
+          }
         >
           {(items) => (
             <Table
@@ -93,7 +96,11 @@ export function TemplatesPage() {
                   key: 'params',
                   head: 'Params',
                   cell: (template) =>
-                    'redacted' in template ? <Redacted what="hidden" /> : <span class="mono soft">{cut(printExact(template.default_params, 0))}</span>,
+                    'redacted' in template ? (
+                      <Redacted what="hidden" />
+                    ) : (
+                      <span class="mono soft">{cut(printExact(template.default_params, 0))}</span>
+                    ),
                 },
                 { key: 'updated', head: 'Changed', class: 'num', cell: (template) => <Ago at={template.updated_at} /> },
                 {
@@ -110,10 +117,18 @@ export function TemplatesPage() {
                         )}
                         {mayAdminister.value && (
                           <>
-                            <button type="button" class="button slim" onClick={() => setOpen({ kind: 'edit', template })}>
+                            <button
+                              type="button"
+                              class="button slim"
+                              onClick={() => setOpen({ kind: 'edit', template })}
+                            >
                               Edit
                             </button>
-                            <button type="button" class="button slim danger" onClick={() => setOpen({ kind: 'archive', template })}>
+                            <button
+                              type="button"
+                              class="button slim danger"
+                              onClick={() => setOpen({ kind: 'archive', template })}
+                            >
                               Archive
                             </button>
                           </>
@@ -155,14 +170,26 @@ function cut(text: string): string {
   return text.length > 90 ? `${text.slice(0, 89)}…` : text
 }
 
-function TemplateDialog({ template, onClose, onDone }: { template: Template | null; onClose: () => void; onDone: () => void }) {
+function TemplateDialog({
+  template,
+  onClose,
+  onDone,
+}: {
+  template: Template | null
+  onClose: () => void
+  onDone: () => void
+}) {
   const [name, setName] = useState(template?.name ?? '')
   const [type, setType] = useState(template?.job_type ?? '')
   const [params, setParams] = useState(printExact(template?.default_params ?? {}))
   const [description, setDescription] = useState(template?.description ?? '')
-  const types = useLive('template types', (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }), {
-    concerns: () => false,
-  })
+  const types = useLive(
+    'template types',
+    (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }),
+    {
+      concerns: () => false,
+    },
+  )
   const names = types.data?.items.map((one) => one.type) ?? []
   const chosen = type || (names[0] ?? '')
   const read = readJsonText(params)
@@ -174,7 +201,12 @@ function TemplateDialog({ template, onClose, onDone }: { template: Template | nu
       description: description === '' ? null : description,
     }
     if (template === null) await ask('POST /api/job-templates', { body })
-    else await ask('PATCH /api/job-templates/{template_id}', { params: { template_id: template.template_id }, body, ifMatch: template.revision })
+    else
+      await ask('PATCH /api/job-templates/{template_id}', {
+        params: { template_id: template.template_id },
+        body,
+        ifMatch: template.revision,
+      })
     onDone()
   }
   return (

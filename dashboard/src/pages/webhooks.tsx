@@ -21,7 +21,9 @@ type Event = (typeof EVENTS)[number]
 
 function lookOfWebhook(webhook: Webhook): Look {
   if (webhook.disabled_reason !== null) return { word: 'Broken', tone: 'bad', icon: 'warn' }
-  return webhook.enabled ? { word: 'On', tone: 'good', icon: 'check' } : { word: 'Disabled', tone: 'none', icon: 'pause' }
+  return webhook.enabled
+    ? { word: 'On', tone: 'good', icon: 'check' }
+    : { word: 'Disabled', tone: 'none', icon: 'pause' }
 }
 
 function nameOf(webhook: Webhook): string {
@@ -54,7 +56,12 @@ export function WebhooksPage() {
       <div class="card">
         <Listing
           live={webhooks}
-          empty={<NothingYet title="No webhooks yet" command="pawl webhooks create https://example.com/hooks/pawl --events job.settled" />}
+          empty={
+            <NothingYet
+              title="No webhooks yet"
+              command="pawl webhooks create https://example.com/hooks/pawl --events job.settled"
+            />
+          }
         >
           {(items) => (
             <Table
@@ -77,7 +84,12 @@ export function WebhooksPage() {
                     </span>
                   ),
                 },
-                { key: 'state', head: 'State', class: 'side-cell', cell: (webhook) => <Badge look={lookOfWebhook(webhook)} /> },
+                {
+                  key: 'state',
+                  head: 'State',
+                  class: 'side-cell',
+                  cell: (webhook) => <Badge look={lookOfWebhook(webhook)} />,
+                },
                 { key: 'events', head: 'Events', cell: (webhook) => webhook.events?.join(', ') ?? 'all' },
                 { key: 'types', head: 'Types', cell: (webhook) => webhook.job_types?.join(', ') ?? 'all' },
                 { key: 'changed', head: 'Changed', class: 'num', cell: (webhook) => <Ago at={webhook.updated_at} /> },
@@ -88,14 +100,20 @@ export function WebhooksPage() {
       </div>
       <Card title="Latest deliveries">
         {deliveries.data === null ? (
-          deliveries.problem ? <CannotLoad problem={deliveries.problem} onRetry={deliveries.reload} /> : <Loading />
+          deliveries.problem ? (
+            <CannotLoad problem={deliveries.problem} onRetry={deliveries.reload} />
+          ) : (
+            <Loading />
+          )
         ) : deliveries.data.items.length === 0 ? (
           <div class="card-body faint">Nothing was sent yet.</div>
         ) : (
           <DeliveryRows items={deliveries.data.items} onDone={deliveries.reload} />
         )}
       </Card>
-      {isOpen && <WebhookDialog webhook={null} onClose={() => setOpen(false)} onDone={webhooks.reload} onSecret={setSecret} />}
+      {isOpen && (
+        <WebhookDialog webhook={null} onClose={() => setOpen(false)} onDone={webhooks.reload} onSecret={setSecret} />
+      )}
       {secret !== null && (
         <SecretDialog title="The signing secret" secret={secret} onClose={() => setSecret(null)}>
           It is shown this once. The receiver checks signatures with it.
@@ -108,7 +126,11 @@ export function WebhooksPage() {
 function DeliveryRows({ items, onDone }: { items: readonly Delivery[]; onDone: () => void }) {
   const replay = (delivery: Delivery) =>
     void attempt(
-      () => ask('POST /api/webhook-deliveries/{delivery_id}/replay', { params: { delivery_id: delivery.delivery_id }, body: {} }),
+      () =>
+        ask('POST /api/webhook-deliveries/{delivery_id}/replay', {
+          params: { delivery_id: delivery.delivery_id },
+          body: {},
+        }),
       () => {
         say('It is sent again.')
         onDone()
@@ -134,7 +156,12 @@ function DeliveryRows({ items, onDone }: { items: readonly Delivery[]; onDone: (
             </span>
           ),
         },
-        { key: 'state', head: 'State', class: 'side-cell', cell: (delivery) => <Badge look={lookOf(delivery.status)} /> },
+        {
+          key: 'state',
+          head: 'State',
+          class: 'side-cell',
+          cell: (delivery) => <Badge look={lookOf(delivery.status)} />,
+        },
         { key: 'tries', head: 'Tries', class: 'num', cell: (delivery) => delivery.attempts },
         {
           key: 'answer',
@@ -145,7 +172,12 @@ function DeliveryRows({ items, onDone }: { items: readonly Delivery[]; onDone: (
             </span>
           ),
         },
-        { key: 'latency', head: 'Took', class: 'num', cell: (delivery) => (delivery.latency_ms === null ? '–' : durationWords(delivery.latency_ms)) },
+        {
+          key: 'latency',
+          head: 'Took',
+          class: 'num',
+          cell: (delivery) => (delivery.latency_ms === null ? '–' : durationWords(delivery.latency_ms)),
+        },
         { key: 'created', head: 'Made', class: 'num', cell: (delivery) => <Ago at={delivery.created_at} /> },
         {
           key: 'act',
@@ -168,7 +200,9 @@ export function WebhookPage({ id }: { id: string }) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'remove' | null>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const [status, cursor] = [queryOf('status'), queryOf('cursor')]
-  const live = useLive(id, (signal) => ask('GET /api/webhooks/{webhook_id}', { params: { webhook_id: id }, signal }), { everyMs: 5_000 })
+  const live = useLive(id, (signal) => ask('GET /api/webhooks/{webhook_id}', { params: { webhook_id: id }, signal }), {
+    everyMs: 5_000,
+  })
   const deliveries = useLive(
     `${id} ${status} ${cursor}`,
     (signal) =>
@@ -183,7 +217,10 @@ export function WebhookPage({ id }: { id: string }) {
   if (webhook === null) return live.problem ? <CannotLoad problem={live.problem} onRetry={live.reload} /> : <Loading />
   const replayFailed = () =>
     void attempt(async () => {
-      const { count } = await ask('POST /api/webhooks/{webhook_id}/replay', { params: { webhook_id: id }, body: { status: 'FAILED' } })
+      const { count } = await ask('POST /api/webhooks/{webhook_id}/replay', {
+        params: { webhook_id: id },
+        body: { status: 'FAILED' },
+      })
       say(`${count.toLocaleString('en')} deliveries are sent again.`)
     }, deliveries.reload)
   return (
@@ -223,7 +260,11 @@ export function WebhookPage({ id }: { id: string }) {
       <div class="card">
         <nav class="tabs" aria-label="By state">
           {(['', 'PENDING', 'DELIVERED', 'FAILED'] as const).map((one) => (
-            <a href={hrefWith(['webhooks', id], { status: one })} aria-current={one === status ? 'true' : undefined} key={one}>
+            <a
+              href={hrefWith(['webhooks', id], { status: one })}
+              aria-current={one === status ? 'true' : undefined}
+              key={one}
+            >
               {one === '' ? 'All deliveries' : lookOf(one).word}
             </a>
           ))}
@@ -241,14 +282,19 @@ export function WebhookPage({ id }: { id: string }) {
           {(items) => <DeliveryRows items={items} onDone={deliveries.reload} />}
         </Listing>
       </div>
-      {open === 'edit' && <WebhookDialog webhook={webhook} onClose={() => setOpen(null)} onDone={live.reload} onSecret={setSecret} />}
+      {open === 'edit' && (
+        <WebhookDialog webhook={webhook} onClose={() => setOpen(null)} onDone={live.reload} onSecret={setSecret} />
+      )}
       {open === 'rotate' && (
         <FormDialog
           title="Rotate the secret"
           submit="Rotate"
           onClose={() => setOpen(null)}
           onSubmit={async () => {
-            const rotated = await ask('POST /api/webhooks/{webhook_id}/rotate-secret', { params: { webhook_id: id }, body: {} })
+            const rotated = await ask('POST /api/webhooks/{webhook_id}/rotate-secret', {
+              params: { webhook_id: id },
+              body: {},
+            })
             setSecret(rotated.secret)
           }}
         >
@@ -292,7 +338,10 @@ function WebhookDialog({ webhook, onClose, onDone, onSecret }: WebhookDialogProp
   const [events, setEvents] = useState<ReadonlySet<Event>>(new Set(webhook?.events ?? EVENTS))
   const [isEnabled, setEnabled] = useState(webhook?.enabled ?? true)
   const act = async () => {
-    const chosen = types.split(',').map((type) => type.trim()).filter(Boolean)
+    const chosen = types
+      .split(',')
+      .map((type) => type.trim())
+      .filter(Boolean)
     const body = {
       name: name === '' ? null : name,
       events: events.size === EVENTS.length ? null : [...events],
@@ -310,7 +359,13 @@ function WebhookDialog({ webhook, onClose, onDone, onSecret }: WebhookDialogProp
     onDone()
   }
   return (
-    <FormDialog title={webhook === null ? 'New webhook' : 'Edit the webhook'} submit="Save" isReady={url !== '' && events.size > 0} onClose={onClose} onSubmit={act}>
+    <FormDialog
+      title={webhook === null ? 'New webhook' : 'Edit the webhook'}
+      submit="Save"
+      isReady={url !== '' && events.size > 0}
+      onClose={onClose}
+      onSubmit={act}
+    >
       <TextField label="URL" value={url} onInput={setUrl} placeholder="https://example.com/hooks/pawl" required />
       <TextField label="Name" value={name} onInput={setName} />
       <fieldset class="field">
@@ -324,7 +379,12 @@ function WebhookDialog({ webhook, onClose, onDone, onSecret }: WebhookDialogProp
           />
         ))}
       </fieldset>
-      <TextField label="Only these job types" value={types} onInput={setTypes} hint="Separated by commas. Empty: all." />
+      <TextField
+        label="Only these job types"
+        value={types}
+        onInput={setTypes}
+        hint="Separated by commas. Empty: all."
+      />
       <CheckField label="Enabled" checked={isEnabled} onChange={setEnabled} />
     </FormDialog>
   )

@@ -86,13 +86,25 @@ function options(element: HTMLElement, latest: { readonly current: readonly Char
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, Math.ceil(max * 1.1))] } },
     axes: [
       { ...axis, grid: { show: false }, values: (_plot, splits) => splits.map(clock), space: 64 },
-      { ...axis, size: 44, space: 34, values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? value.toLocaleString('en') : '')) },
+      {
+        ...axis,
+        size: 44,
+        space: 34,
+        values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? value.toLocaleString('en') : '')),
+      },
     ],
     series: [
       {},
       ...current.toReversed().map((one): uPlot.Series => {
         const colour = resolved(one.colour, element)
-        return { label: one.label, fill: colour, stroke: colour, width: 0, points: { show: false }, ...(bars && { paths: bars }) }
+        return {
+          label: one.label,
+          fill: colour,
+          stroke: colour,
+          width: 0,
+          points: { show: false },
+          ...(bars && { paths: bars }),
+        }
       }),
     ],
   }

@@ -4,7 +4,15 @@ import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
 /** There is nothing yet. `command` is exactly what makes the first one. */
-export function NothingYet({ title, children, command }: { title: string; children?: ComponentChildren; command?: string }) {
+export function NothingYet({
+  title,
+  children,
+  command,
+}: {
+  title: string
+  children?: ComponentChildren
+  command?: string
+}) {
   return (
     <div class="empty" data-empty="nothing-yet">
       <Icon name="box" />

@@ -19,11 +19,7 @@ interface TextProps extends FieldProps {
 
 function Under({ id, hint, wrong }: { id: string; hint?: ComponentChildren; wrong?: string | null | undefined }) {
   if (!hint && !wrong) return null
-  return (
-    <div id={id}>
-      {wrong ? <span class="wrong">{wrong}</span> : <span class="hint">{hint}</span>}
-    </div>
-  )
+  return <div id={id}>{wrong ? <span class="wrong">{wrong}</span> : <span class="hint">{hint}</span>}</div>
 }
 
 export function TextField(props: TextProps) {
@@ -108,7 +104,15 @@ export function ChoiceField<Value extends string>(props: ChoiceProps<Value>) {
   )
 }
 
-export function CheckField({ label, checked, onChange }: { label: string; checked: boolean; onChange: (on: boolean) => void }) {
+export function CheckField({
+  label,
+  checked,
+  onChange,
+}: {
+  label: string
+  checked: boolean
+  onChange: (on: boolean) => void
+}) {
   return (
     <label class="check">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />

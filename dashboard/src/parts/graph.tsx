@@ -34,7 +34,8 @@ function layOut(boxes: readonly Box[], edges: readonly Edge[]): Map<string, Spot
     if (known !== undefined) return known
     if (path.has(id)) return 0
     const before = parents.get(id) ?? []
-    const depth = before.length === 0 ? 0 : 1 + Math.max(...before.map((parent) => depthOf(parent, new Set([...path, id]))))
+    const depth =
+      before.length === 0 ? 0 : 1 + Math.max(...before.map((parent) => depthOf(parent, new Set([...path, id]))))
     depths.set(id, depth)
     return depth
   }
@@ -66,7 +67,7 @@ export function Graph({ boxes, edges }: { boxes: readonly Box[]; edges: readonly
           return <path class="edge" d={`M${x1} ${y1} C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}`} key={`${from} ${to}`} />
         })}
         {[...spots.values()].map(({ box, x, y }) => (
-          <a href={box.href} aria-label={`${box.title}: ${box.look.word}`} key={box.id}>
+          <a href={box.href} key={box.id}>
             <g class={box.isHere ? 'box here' : 'box'} transform={`translate(${x} ${y})`}>
               <rect width={WIDTH} height={HEIGHT} rx="6" />
               <rect class={`tick ${box.look.tone}`} width="4" height={HEIGHT - 12} x="6" y="6" rx="2" />
@@ -86,6 +87,6 @@ export function Graph({ boxes, edges }: { boxes: readonly Box[]; edges: readonly
 }
 
 function cut(text: string, length: number): string {
-  const characters = [...text]
+  const characters = Array.from(text)
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : text
 }

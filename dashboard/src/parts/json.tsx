@@ -12,7 +12,8 @@ function coloured(text: string): ComponentChildren[] {
   for (const match of text.matchAll(TOKENS)) {
     const [whole, string, colon, number] = match
     if (match.index > end) parts.push(text.slice(end, match.index))
-    const kind = string === undefined ? (number === undefined ? 'j-lit' : 'j-num') : colon === undefined ? 'j-str' : 'j-key'
+    const kind =
+      string === undefined ? (number === undefined ? 'j-lit' : 'j-num') : colon === undefined ? 'j-str' : 'j-key'
     parts.push(
       <span class={kind} key={match.index}>
         {string ?? whole}
@@ -37,7 +38,15 @@ export function Redacted({ what = 'Hidden: your key may not see payloads' }: { w
   )
 }
 
-export function Json({ value, what, redacted = false }: { value: unknown; what: string; redacted?: boolean | undefined }) {
+export function Json({
+  value,
+  what,
+  redacted = false,
+}: {
+  value: unknown
+  what: string
+  redacted?: boolean | undefined
+}) {
   if (redacted) return <Redacted />
   if (value === undefined) return <span class="faint">none</span>
   const text = exactNumber(value) ?? printExact(value)

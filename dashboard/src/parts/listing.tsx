@@ -5,7 +5,15 @@ import { CannotLoad, Loading } from './empty.tsx'
 import { Icon } from './icon.tsx'
 
 /** The first line of a page: what it is, and what can be done with it. */
-export function PageHead({ title, sub, children }: { title: ComponentChildren; sub?: ComponentChildren; children?: ComponentChildren }) {
+export function PageHead({
+  title,
+  sub,
+  children,
+}: {
+  title: ComponentChildren
+  sub?: ComponentChildren
+  children?: ComponentChildren
+}) {
   return (
     <div class="page-head">
       <div class="stack tight">
@@ -17,7 +25,12 @@ export function PageHead({ title, sub, children }: { title: ComponentChildren; s
   )
 }
 
-export function Card(props: { title?: ComponentChildren; note?: ComponentChildren; children: ComponentChildren; label?: string }) {
+export function Card(props: {
+  title?: ComponentChildren
+  note?: ComponentChildren
+  children: ComponentChildren
+  label?: string
+}) {
   const { title, note, children, label } = props
   return (
     <section class="card" aria-label={label ?? (typeof title === 'string' ? title : undefined)}>
@@ -66,7 +79,7 @@ export function Stale() {
   )
 }
 
-export function Pager({ name, count, next }: { name: string; count: number; next: string | null }) {
+function Pager({ name, count, next }: { name: string; count: number; next: string | null }) {
   const isLater = queryOf(name) !== ''
   if (!isLater && next === null) return null
   return (

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { mayAdminister } from '../api/session.ts'
 import { JUMPS, openPanel } from '../keyboard.ts'
 import { go, href, hrefWith } from '../route.ts'
@@ -48,8 +48,18 @@ function matching(text: string): Entry[] {
   } else {
     const typed = text.trim()
     found.push(
-      { title: `Jobs of type ${typed}`, note: 'Search', icon: 'search', act: () => go(hrefWith(['jobs'], { type: typed })) },
-      { title: `Jobs tagged ${typed}`, note: 'Search', icon: 'search', act: () => go(hrefWith(['jobs'], { tag: typed })) },
+      {
+        title: `Jobs of type ${typed}`,
+        note: 'Search',
+        icon: 'search',
+        act: () => go(hrefWith(['jobs'], { type: typed })),
+      },
+      {
+        title: `Jobs tagged ${typed}`,
+        note: 'Search',
+        icon: 'search',
+        act: () => go(hrefWith(['jobs'], { tag: typed })),
+      },
     )
   }
   return found
@@ -67,12 +77,14 @@ export function Palette() {
     close()
     entry.act()
   }
+  const input = useRef<HTMLInputElement>(null)
   useEffect(() => setAt(0), [text])
+  useEffect(() => input.current?.focus(), [])
   return (
     <Dialog title="Go to" onClose={close}>
       <div class="palette">
         <input
-          autofocus
+          ref={input}
           role="combobox"
           aria-expanded="true"
           aria-controls="palette-list"

@@ -8,7 +8,7 @@ interface Schema {
   readonly type?: string | readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly enum?: readonly unknown[]
+  readonly enum?: readonly (string | number | boolean | null)[]
   readonly default?: unknown
   readonly description?: string
   readonly title?: string
@@ -25,7 +25,12 @@ function kindOf(schema: Schema): FieldKind {
 }
 
 export function isFormable(schema: unknown): schema is Schema {
-  return typeof schema === 'object' && schema !== null && 'properties' in schema && Object.keys((schema as Schema).properties ?? {}).length > 0
+  return (
+    typeof schema === 'object' &&
+    schema !== null &&
+    'properties' in schema &&
+    Object.keys((schema as Schema).properties ?? {}).length > 0
+  )
 }
 
 /** What the fields say so far, as text each. */
@@ -35,7 +40,8 @@ export function initialOf(schema: Schema): Typed {
   const fields: Record<string, string> = {}
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
     const kind = kindOf(field)
-    if (field.default !== undefined) fields[name] = typeof field.default === 'string' ? field.default : printExact(field.default)
+    if (field.default !== undefined)
+      fields[name] = typeof field.default === 'string' ? field.default : printExact(field.default)
     else if (kind === 'boolean') fields[name] = schema.required?.includes(name) ? 'false' : ''
     else if (kind === 'choice') fields[name] = schema.required?.includes(name) ? String(field.enum?.[0] ?? '') : ''
     else fields[name] = ''
@@ -44,7 +50,10 @@ export function initialOf(schema: Schema): Typed {
 }
 
 /** The params that the fields say. What is left empty and not required is left out. */
-export function paramsOf(schema: Schema, typed: Typed): { readonly value: Record<string, unknown>; readonly wrong: Typed } {
+export function paramsOf(
+  schema: Schema,
+  typed: Typed,
+): { readonly value: Record<string, unknown>; readonly wrong: Typed } {
   const value: Record<string, unknown> = {}
   const wrong: Record<string, string> = {}
   for (const [name, field] of Object.entries(schema.properties ?? {})) {
@@ -92,11 +101,20 @@ export function SchemaFields({ schema, typed, wrong, onChange }: Props) {
             return <CheckField key={name} label={label} checked={text === 'true'} onChange={(on) => set(String(on))} />
           case 'choice': {
             const options = (field.enum ?? []).map((one) => [String(one), String(one)] as const)
-            return <ChoiceField key={name} {...common} value={text} onChange={set} options={isRequired ? options : [['', '–'], ...options]} />
+            return (
+              <ChoiceField
+                key={name}
+                {...common}
+                value={text}
+                onChange={set}
+                options={isRequired ? options : [['', '–'], ...options]}
+              />
+            )
           }
           case 'json':
             return <AreaField key={name} {...common} value={text} onInput={set} rows={3} />
-          default:
+          case 'text':
+          case 'number':
             return <TextField key={name} {...common} value={text} onInput={set} required={isRequired} />
         }
       })}

@@ -27,7 +27,7 @@ export function durationWords(ms: number): string {
 }
 
 /** One unit: `4 min ago`, `in 2 h`, `now`. */
-export function agoWords(at: number, from: number): string {
+function agoWords(at: number, from: number): string {
   const distance = Math.abs(from - at)
   if (distance < 1_000) return 'now'
   const [unit, unitMs] = UNITS.find(([, each]) => distance >= each) ?? UNITS[3]
@@ -36,6 +36,14 @@ export function agoWords(at: number, from: number): string {
 }
 
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' })
 const CLOCK = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -70,8 +78,8 @@ export function Ago({ at }: { at: string | null | undefined }) {
 export function FullTime({ at }: { at: string | null | undefined }) {
   if (!at) return <span class="faint">–</span>
   return (
-    <time dateTime={at} title={at}>
-      {fullTime(at)} <span class="faint">({agoWords(Date.parse(at), now.value)})</span>
+    <time dateTime={at} title={`${fullTime(at)}\n${at}`}>
+      {SHORT.format(new Date(at))} <span class="faint nowrap">· {agoWords(Date.parse(at), now.value)}</span>
     </time>
   )
 }

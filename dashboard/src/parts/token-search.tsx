@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import { session } from '../api/session.ts'
-import { type FilterName, FILTERS, filtersOf, readToken } from '../pages/job-filters.ts'
+import { FILTERS, type FilterName, filtersOf, readToken } from '../pages/job-filters.ts'
 import { go, href, place, setQuery } from '../route.ts'
 import { Icon } from './icon.tsx'
 import { dayTime } from './time.tsx'
@@ -36,7 +36,10 @@ function suggestionsFor(typed: string, types: readonly string[]): Suggestion[] {
     }))
   if (text === '') return begun
   const whole = [
-    ...types.filter((type) => type.includes(text)).slice(0, 5).map((type) => `type:${type}`),
+    ...types
+      .filter((type) => type.includes(text))
+      .slice(0, 5)
+      .map((type) => `type:${type}`),
     `tag:${text}`,
     ...(maySearchPayloads ? [`error:${text}`] : []),
   ]
