@@ -217,14 +217,20 @@ function ReservationRows({ items }: { items: readonly Reservation[] }) {
             </span>
           ),
         },
-        { key: 'state', head: 'State', class: 'side-cell', cell: (one) => <Badge look={lookOf(one.status)} /> },
+        {
+          key: 'state',
+          head: 'State',
+          class: 'side-cell',
+          cell: (one) => (
+            <Badge look={lookOf(one.status === 'RELEASED' && one.outcome !== null ? one.outcome : one.status)} />
+          ),
+        },
         {
           key: 'outcome',
-          head: 'Outcome',
+          head: 'Reason',
           cell: (one) => (
             <span class="clip" title={one.error ?? ''}>
-              {one.outcome === null ? (one.reason ?? '–') : lookOf(one.outcome).word}
-              {one.error !== null && <span class="tone-bad"> {one.error}</span>}
+              {one.error === null ? (one.reason ?? '–') : <span class="tone-bad">{one.error}</span>}
             </span>
           ),
         },
