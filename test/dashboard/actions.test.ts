@@ -109,7 +109,7 @@ inBrowser('what the dashboard does', () => {
     await page.getByLabel('Params (JSON)').fill('{ "loud": true }')
     await page.getByRole('button', { name: 'Run', exact: true }).click()
     await page.locator('[data-outcome="done"]').getByText('"loud"').waitFor()
-    await page.getByLabel('Type').selectOption('fails')
+    await page.getByLabel('Type', { exact: true }).selectOption('fails')
     await page.getByRole('button', { name: 'Run', exact: true }).click()
     await page.locator('[data-outcome="failed"]').getByText('direct_failed').waitFor()
     const { items } = await stage.client.reservations.list({})

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { chromiumPath } from '../../scripts/chromium.mjs'
 import { createClient } from '../../src/client/index.ts'
 import type { Role } from '../../src/domain/role.ts'
-import { type HttpServer, serveHttp } from '../../src/http/index.ts'
+import { type HttpOptions, type HttpServer, serveHttp } from '../../src/http/index.ts'
 import { defineJob } from '../../src/library/define-job.ts'
 import { openScheduler } from '../../src/library/open-scheduler.ts'
 import type { Scheduler } from '../../src/library/scheduler.ts'
@@ -114,9 +114,14 @@ export const violations: string[] = []
 export interface StageOptions {
   readonly isStarted?: boolean
   readonly scheduler?: Partial<SchedulerOptions>
+  readonly http?: HttpOptions
 }
 
-export async function openStage({ isStarted = true, scheduler: rest = {} }: StageOptions = {}): Promise<Stage> {
+export async function openStage({
+  isStarted = true,
+  scheduler: rest = {},
+  http = {},
+}: StageOptions = {}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'pawl-dashboard-'))
   gate.current = new Gate()
   const scheduler = await openScheduler({
@@ -127,7 +132,11 @@ export async function openStage({ isStarted = true, scheduler: rest = {} }: Stag
     ...rest,
   })
   if (isStarted) await scheduler.start()
-  const server = await serveHttp(scheduler, { port: 0, dashboard: join(ROOT, 'dist', 'dashboard') })
+  const server = await serveHttp(scheduler, {
+    port: 0,
+    dashboard: join(ROOT, 'dist', 'dashboard'),
+    ...http,
+  })
   afterwards(async () => {
     gate.current.open()
     await server.close()

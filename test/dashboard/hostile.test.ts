@@ -89,7 +89,7 @@ inBrowser('hostile text in the dashboard', () => {
       '/nodes',
       '/audit',
       `/jobs?tag=${encodeURIComponent(CORPUS[0] as string)}&error=${encodeURIComponent(CORPUS[1] as string)}`,
-      `/jobs/${encodeURIComponent(CORPUS[3] as string)}`,
+      `/jobs/${encodeURIComponent('<img src=x onerror=hit=1>')}`,
     ]
     for (const path of paths) {
       await page.goto(new URL(path, stage.server.url).href)
