@@ -5,6 +5,8 @@ export function tryNext({ url, needsKey }, { research, dependent, newsletter }) 
   const post = (path, body) => `${curl} ${url}${path} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
   const pawl = (words) => `npx pawl ${words} --server ${url}`
   return `
+The dashboard: ${url}
+
 Try next, in a second terminal in this folder (Ctrl-C here ends everything in good order)${needsKey ? ', with the same PAWL_API_KEY' : ''}:
 
     # watch it live: progress, the queue, results

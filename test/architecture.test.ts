@@ -8,6 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const paths = listFiles(root, 'src')
 const sources = readSourceFiles(root, 'src')
 const tests = readSourceFiles(root, 'test')
+const dashboard = readSourceFiles(root, 'dashboard/src')
 const packageJson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 describe('the source tree', () => {
@@ -19,6 +20,8 @@ describe('the source tree', () => {
   test('has kebab-case names that say something', () => holds(rules.badNames(paths)))
   test('has a source file for every entry point of the package', () => holds(rules.missingExports(packageJson, paths)))
   test('takes time and chance as arguments', () => holds(rules.hiddenTime(sources)))
+  test('lets the dashboard use the API alone', () => holds(rules.dashboardImports(dashboard)))
+  test('has no file of the dashboard that is too long', () => holds(rules.longFiles(dashboard)))
   test('switches no test off', () => holds(rules.switchedOffTests([...sources, ...tests])))
 })
 
@@ -60,6 +63,16 @@ describe('the rule', () => {
     ['src/index.ts', `export type { Clock } from './platform/clock.ts'`],
   ])('about import directions allows, in %s: %s', (path, text) => {
     expect(rules.wrongImports([parseSourceFile(path, text)])).toEqual([])
+  })
+
+  test('about the dashboard refuses what runs, and types that are no part of the API', () => {
+    const file = (text: string) => rules.dashboardImports([parseSourceFile('dashboard/src/pages/job.tsx', text)])
+    expect(file(`import { ask } from '../../../src/client/request.ts'`)).toHaveLength(1)
+    expect(file(`import type { Store } from '../../../src/store/store.ts'`)).toHaveLength(1)
+    expect(file(`import type { Answered } from '../../../src/client/request.ts'`)).toEqual([])
+    expect(
+      file(`import { signal } from '@preact/signals'\nimport { ask } from '../api/http.ts'\nconst a = <b />`),
+    ).toEqual([])
   })
 
   test('about folders refuses one that is not in the table', () => {

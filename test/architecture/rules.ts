@@ -200,6 +200,20 @@ export function hiddenTime(files: readonly SourceFile[]): string[] {
   })
 }
 
+/** The page knows the server by its API alone: of our sources it may take the types of the contract, nothing that runs. */
+export function dashboardImports(files: readonly SourceFile[]): string[] {
+  return files.flatMap((file) => {
+    const wrong = file.imports.filter(({ path, isTypeOnly }) => {
+      if (path === null || path.startsWith('dashboard/')) return false
+      return !isTypeOnly || !/^src\/(client|http\/contract)\//.test(path)
+    })
+    return wrong.map(
+      ({ specifier, line }) =>
+        `${file.path}:${line} imports '${specifier}'. It may import types of src/client and src/http/contract only.`,
+    )
+  })
+}
+
 const TEST_FUNCTIONS = ['test', 'it', 'describe', 'suite']
 
 export function switchedOffTests(files: readonly SourceFile[]): string[] {

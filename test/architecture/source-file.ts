@@ -42,7 +42,7 @@ export function listFiles(root: string, folder: string): string[] {
 }
 
 export function readSourceFiles(root: string, folder: string): SourceFile[] {
-  const paths = listFiles(root, folder).filter((path) => path.endsWith('.ts'))
+  const paths = listFiles(root, folder).filter((path) => /\.tsx?$/.test(path))
   return paths.map((path) => parseSourceFile(path, readFileSync(join(root, path), 'utf8')))
 }
 
@@ -50,7 +50,7 @@ export function parseSourceFile(path: string, text: string): SourceFile {
   const imports: Import[] = []
   const mentions: Mention[] = []
   const lineOf = (node: Node) => text.slice(0, node.start).split('\n').length
-  for (const node of nodesOf(parseAst(text, { lang: 'ts' }))) {
+  for (const node of nodesOf(parseAst(text, { lang: path.endsWith('x') ? 'tsx' : 'ts' }))) {
     const found = importOf(path, node, lineOf)
     if (found !== null) imports.push(found)
     const name = mentionOf(node)
