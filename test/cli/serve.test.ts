@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { sqlite } from 'pawl/sqlite'
 import { expect, test, vi } from 'vitest'
 import { damage, select } from '../recovery/database.ts'
 import { call, PATIENCE, Project } from './serve-process.ts'
@@ -86,6 +87,27 @@ test('paused it accepts and does not execute, until the API starts it; a stop by
 
   const next = await project.serve()
   expect(await settles(next.url, later.body['job_id'])).toBe('COMPLETED')
+  next.kill('SIGTERM')
+  expect(await next.exited).toBe(0)
+})
+
+test('paused it carries out a bulk operation that another process has left half-way', async () => {
+  const project = new Project(CONFIG)
+  const first = await project.serve('--paused')
+  const { body } = await call(first.url, 'POST', '/api/jobs', { type: 'quick', params: null })
+  first.kill('SIGTERM')
+  expect(await first.exited).toBe(0)
+  const store = await sqlite(project.database).open()
+  const order = { operationId: 'left', kind: 'cancel', filter: {}, jobIds: null, mode: 'graceful' } as const
+  const matched = { matched: 1, isMatchedCapped: false }
+  await store.startOperation({ ...order, reason: 'left', createdBy: null, matched }, Date.now())
+  await store.close()
+
+  const next = await project.serve('--paused')
+  const read = async () => (await call(next.url, 'GET', '/api/operations/left')).body
+  await expect.poll(read, { timeout: 20_000 }).toMatchObject({ status: 'COMPLETED', changed: 1 })
+  const job = await call(next.url, 'GET', `/api/jobs/${String(body['job_id'])}`)
+  expect(job.body).toMatchObject({ status: 'CANCELLED', cancel_reason: 'left' })
   next.kill('SIGTERM')
   expect(await next.exited).toBe(0)
 })

@@ -130,6 +130,21 @@ describe('what a key may not see', () => {
     }
   })
 
+  it('cannot be found out by a bulk operation either, nor is it in the filter of one', async () => {
+    const { get, post, operator, admin } = await openSecretive('operator')
+    for (const filter of [{ params_path: 'word', params_value: SECRET }, { error: SECRET }]) {
+      for (const dry_run of [true, false]) {
+        const asked = { kind: 'retry', filter, dry_run }
+        expect(problemOf(await post('/api/operations', asked, operator))).toEqual(asProblem(403, 'forbidden'))
+      }
+      expect((await post('/api/operations', { kind: 'retry', filter }, admin)).status).toBe(201)
+    }
+    expect((await get('/api/operations', admin)).text).toContain(SECRET)
+    const { status, text } = await get('/api/operations', operator)
+    expect([status, text.includes(SECRET)]).toEqual([200, false])
+    expect((await get('/api/audit', admin)).text).not.toContain(SECRET)
+  })
+
   it('is seen by all unless somebody said otherwise', async () => {
     const stage = await openSecretive(false)
     await makeThingsHappen(stage)
