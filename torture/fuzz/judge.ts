@@ -9,7 +9,7 @@ export type Caller = Role | 'nobody'
 const GENERAL = [400, 404, 405, 413, 415]
 
 /** Anybody may ask these. Browsers ask by OPTIONS what they may ask. */
-const OPEN = ['/health', '/ready']
+const OPEN = ['/health', '/ready', '/api/session']
 
 const INSIDE = /\bat .*\.(ts|js):\d|node_modules|sqlite|SQLITE/
 
@@ -37,9 +37,9 @@ export function complaintAbout(
   return isGeneral || requests.isDocumented(request, status) ? null : `${status} is not among the documented answers`
 }
 
-/** A preview changes nothing, though it is asked for by POST. */
+/** A preview changes nothing, though it is asked for by POST. Whoever logs in or out changes only what their browser keeps. */
 function isReading({ method, route }: FuzzRequest): boolean {
-  return ['GET', 'HEAD', 'OPTIONS'].includes(method) || route.endsWith('/preview')
+  return ['GET', 'HEAD', 'OPTIONS'].includes(method) || route.endsWith('/preview') || route === '/api/session'
 }
 
 function wrongProblem(status: number, type: string, text: string): string | null {

@@ -36,7 +36,8 @@ export class FuzzedServer {
     const file = join(folder, 'pawl.db')
     try {
       const admin = await firstKey(file)
-      const args = ['serve', '--port', '0', '--config', CONFIG, '--json']
+      // Without the dashboard, which answers paths that are none with its page.
+      const args = ['serve', '--port', '0', '--config', CONFIG, '--json', '--no-dashboard']
       const heap = `--max-old-space-size=${HEAP_MAX_MB}`
       const child = spawn(process.execPath, [heap, PAWL, ...args, ...(isPaused ? ['--paused'] : [])], {
         stdio: ['ignore', 'pipe', 'pipe'],
