@@ -1,4 +1,7 @@
 import { expect, test, vi } from 'vitest'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { FarSource } from '../engine/far-store.ts'
+import { newDatabasePath } from '../lifecycle/stage.ts'
 import { inBrowser, openStage, violations } from './dashboard-stage.ts'
 
 const PATIENCE = { timeout: 15_000, interval: 20 }
@@ -18,10 +21,9 @@ inBrowser('many jobs at once in the dashboard', () => {
     await page.getByRole('button', { name: 'Cancel 2 jobs' }).click()
     await vi.waitFor(async () => {
       const { items } = await stage.client.jobs.list({ status: 'CANCELLED' })
-      expect(items.map(({ name, cancel_reason }) => [name, cancel_reason]).toSorted()).toEqual([
-        ['one', 'a mistake'],
-        ['two', 'a mistake'],
-      ])
+      expect(new Set(items.map(({ name, cancel_reason: reason }) => `${name}: ${reason}`))).toEqual(
+        new Set(['one: a mistake', 'two: a mistake']),
+      )
     }, PATIENCE)
     await vi.waitFor(async () => expect(await page.locator('[data-row]').count()).toBe(1), PATIENCE)
     await page.getByRole('link', { name: 'Progress' }).click()
@@ -48,16 +50,21 @@ inBrowser('many jobs at once in the dashboard', () => {
   })
 
   test('are left alone from the moment the operation is aborted', async () => {
-    const stage = await openStage({ isStarted: false })
-    const many = Array.from({ length: 10_000 }, (_, n) => ({ type: 'echo', params: n }))
-    for (let times = 0; times < 3; times++) await stage.scheduler.enqueueMany(many)
+    // The store answers the first page only when it is told to, so that the operation is under way for as long as we look.
+    const store = new FarSource(sqlite(newDatabasePath()))
+    const stage = await openStage({ isStarted: false, scheduler: { store } })
+    await stage.scheduler.enqueueMany(Array.from({ length: 3_000 }, (_, n) => ({ type: 'echo', params: n })))
     const page = await stage.open('/operations')
+    const held = store.holdAnswers('applyOperationPage')
     await stage.client.operations.start({ kind: 'cancel', filter: { type: 'echo' } })
+    await page.getByRole('progressbar').waitFor()
     await page.getByRole('button', { name: 'Abort' }).click()
     await page.locator('.badge', { hasText: 'Aborted' }).waitFor()
+    held.letGo()
     const [operation] = (await stage.client.operations.list({})).items
-    expect(operation?.status).toBe('ABORTED')
-    expect(operation?.done).toBeLessThan(30_000)
-    expect((await stage.client.jobs.list({ status: 'QUEUED' })).items.length).toBeGreaterThan(0)
+    expect(operation).toMatchObject({ status: 'ABORTED', matched: 3_000 })
+    expect(operation?.done).toBeLessThan(3_000)
+    const { items } = await stage.client.jobs.list({ status: 'QUEUED' })
+    expect(items.length).toBeGreaterThan(0)
   })
 })
