@@ -277,6 +277,13 @@ export async function fillPresent(client, receiver) {
   await client.direct('search.index', { params: { collection: 'products' } })
   await client.direct('payment.capture', { params: { order_id: 1, amount_cents: 990_000 } }).catch(() => {})
   await settled(client, mail.job_id)
+  await client.operations.start({ kind: 'retry', filter: { type: 'invoice.render', outcome: 'FAILED' } })
+  await client.operations.start({
+    kind: 'cancel',
+    filter: { tag: 'media', status: 'QUEUED' },
+    reason: 'the studio is closed',
+  })
+  await client.operations.start({ kind: 'retry', filter: { tag: 'media', status: 'CANCELLED' } })
   const [schedule] = (await client.schedules.list({})).items.toReversed()
   return [
     { name: 'overview', path: '/', ready: '[data-health]' },
@@ -287,6 +294,17 @@ export async function fillPresent(client, receiver) {
     { name: 'schedules', path: '/schedules', ready: '[data-row]' },
     { name: 'schedule', path: `/schedules/${schedule.schedule_id}`, ready: '.slots' },
     { name: 'templates', path: '/templates', ready: '[data-row]' },
+    {
+      name: 'bulk',
+      path: '/jobs?tab=failed&type=email.send',
+      ready: '[data-row]',
+      act: async (page) => {
+        await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+        await page.getByRole('region', { name: 'Selected jobs' }).getByRole('button', { name: 'Retry' }).click()
+        await page.locator('[data-dry-run] strong').waitFor()
+      },
+    },
+    { name: 'operations', path: '/operations', ready: '[data-row]' },
     { name: 'groups', path: '/groups', ready: '[data-row]' },
     { name: 'group', path: `/groups/${group.group_id}`, ready: '.graph' },
     { name: 'direct', path: '/direct?type=video.transcode', ready: '[data-row]' },

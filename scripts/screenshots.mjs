@@ -24,6 +24,8 @@ const { values } = parseArgs({
 })
 const into = values.into ?? fileURLToPath(new URL('../docs/images', import.meta.url))
 const width = Number(values.width ?? 1280)
+/** Longer pages are cut: a picture shows what it is about in its upper part. */
+const HEIGHT_MAX = 760
 const executablePath = chromiumPath()
 if (executablePath === null) {
   console.error('No Chromium was found. Install one: apt-get install -y chromium, or name it in PAWL_CHROMIUM.')
@@ -42,7 +44,7 @@ if (!values['no-past']) await makePast(file, Date.now())
 const scheduler = await openPresent(file)
 await scheduler.start()
 const server = await serveHttp(scheduler, { port: 0, dashboard: true })
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-lcd-text'] })
 try {
   const client = createClient({ server: server.url })
   const pages = await fillPresent(client, `http://127.0.0.1:${receiver.address().port}`)
@@ -62,7 +64,7 @@ try {
       await page.locator('.live[data-state="live"]').waitFor()
       while ((await page.locator('main [aria-busy]').count()) > 0) await sleep(50)
       await act?.(page)
-      const height = Math.min(1400, await page.evaluate(() => document.documentElement.scrollHeight))
+      const height = Math.min(HEIGHT_MAX, await page.evaluate(() => document.documentElement.scrollHeight))
       await page.screenshot({
         path: join(into, `${name}-${theme}.png`),
         clip: { x: 0, y: 0, width, height: Math.max(560, height) },

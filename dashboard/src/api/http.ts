@@ -105,7 +105,7 @@ function problemOf(status: number, text: string): ApiProblem {
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
-export function searchOf(query: Query | undefined): string {
+function searchOf(query: Query | undefined): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) {
     if (value !== undefined && value !== null && value !== '') search.set(name, String(value))

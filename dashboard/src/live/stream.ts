@@ -8,6 +8,7 @@ export interface LiveEvent {
   readonly chain_id: string
   readonly job_type: string
   readonly run_id: string | null
+  readonly operation_id?: string
   readonly schedule_id?: string
   readonly progress?: number
   readonly message?: string | null
@@ -25,6 +26,7 @@ const KINDS = [
   'schedule.triggered',
   'run.progress',
   'run.released',
+  'operation.progress',
 ] as const
 
 const RECONNECT_MIN_MS = 500
@@ -99,7 +101,7 @@ export function connect(): void {
   for (const kind of KINDS) {
     opened.addEventListener(kind, (event) => {
       lastId = event.lastEventId
-      tell({ kind, ...(JSON.parse(event.data as string) as Omit<LiveEvent, 'kind'>) })
+      tell({ ...(JSON.parse(event.data as string) as Omit<LiveEvent, 'kind'>), kind })
     })
   }
 }

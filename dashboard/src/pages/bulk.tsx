@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { send, wordsOf } from '../api/http.ts'
-import type { DryRun, Operation } from '../api/more.ts'
+import { ask, wordsOf } from '../api/http.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { ChoiceField, TextField } from '../parts/field.tsx'
 import { say } from '../parts/toast.tsx'
@@ -8,6 +7,11 @@ import { href } from '../route.ts'
 
 /** Which jobs: those that match, or those that were chosen one by one. */
 export type Target = { readonly filter: Readonly<Record<string, string>> } | { readonly job_ids: readonly string[] }
+
+interface DryRun {
+  readonly matched: number
+  readonly matched_or_more: boolean
+}
 
 interface BulkDialogProps {
   readonly kind: 'cancel' | 'retry'
@@ -28,7 +32,7 @@ export function BulkDialog({ kind, target, onClose, onStarted }: BulkDialogProps
   const [mode, setMode] = useState<'graceful' | 'abort'>('graceful')
   const [reason, setReason] = useState('')
   useEffect(() => {
-    send('POST', '/api/operations', { body: { kind, ...target, dry_run: true } }).then(
+    ask('POST /api/operations', { body: { kind, ...target, dry_run: true } as never }).then(
       (answer) => setDryRun(answer as DryRun),
       (error: unknown) => setWrong(wordsOf(error)),
     )
@@ -36,8 +40,13 @@ export function BulkDialog({ kind, target, onClose, onStarted }: BulkDialogProps
   const verb = kind === 'cancel' ? 'Cancel' : 'Retry'
   const start = async () => {
     const body = { kind, ...target, ...(kind === 'cancel' && { mode, ...(reason !== '' && { reason }) }) }
-    const { operation_id: id } = (await send('POST', '/api/operations', { body })) as Operation
-    say(`${verb} has begun.`, { link: { href: href('operations', id), text: 'Progress' } })
+    const answer = await ask('POST /api/operations', { body: body as never })
+    say(`${verb} has begun.`, {
+      link: {
+        href: 'operation_id' in answer ? href('operations', answer.operation_id) : href('operations'),
+        text: 'Progress',
+      },
+    })
     onStarted()
   }
   return (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/http.ts'
-import { get, type JobPage } from '../api/more.ts'
+import { listJobs } from '../api/list-jobs.ts'
 import { mayOperate } from '../api/session.ts'
 import type { Group, Job } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
@@ -117,7 +117,7 @@ const MEMBERS_SHOWN = 100
 async function loadGroup(id: string, signal: AbortSignal) {
   const [group, jobs] = await Promise.all([
     ask('GET /api/job-groups/{group_id}', { params: { group_id: id }, signal }),
-    get<JobPage>('/api/jobs', { group_id: id, limit: MEMBERS_SHOWN }, signal),
+    listJobs({ group_id: id, limit: MEMBERS_SHOWN }, signal),
   ])
   return { group, jobs: jobs.items, isMore: jobs.next_cursor !== null }
 }

@@ -46,7 +46,7 @@ export function JobLogs({ jobId, isRunning }: { jobId: string; isRunning: boolea
           <span class="row">
             {count} lines
             <input
-              class="input small"
+              class="input find"
               aria-label="Find in logs"
               placeholder="Find…"
               value={wanted}

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 import { ask } from '../api/http.ts'
-import { get, type JobPage as Page } from '../api/more.ts'
 import type { Job, ListedRun, Run } from '../api/things.ts'
 import { type Live, useLive } from '../live/use-live.ts'
 import { Copy, shortId } from '../parts/copy.tsx'
@@ -29,10 +28,7 @@ async function loadJob(id: string, signal: AbortSignal) {
     ask('GET /api/jobs/{job_id}', { params, signal }),
     ask('GET /api/jobs/{job_id}/chain', { params, signal }),
     ask('GET /api/jobs/{job_id}/why', { params, signal }),
-    get<Page>(`/api/jobs/${encodeURIComponent(id)}/children`, { limit: RELATIVES_MAX }, signal, {
-      items: [],
-      next_cursor: null,
-    }),
+    ask('GET /api/jobs/{job_id}/children', { params, query: { limit: RELATIVES_MAX } as never, signal }),
     ask('GET /api/webhook-deliveries', { query: { job_id: id, limit: '20' } as never, signal }),
     ask('GET /api/audit', { query: { subject: id, limit: '20' } as never, signal }),
   ])

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../api/http.ts'
-import { type Counts, get, type JobPage } from '../api/more.ts'
+import { listJobs } from '../api/list-jobs.ts'
 import { mayOperate } from '../api/session.ts'
 import type { Job } from '../api/things.ts'
 import { hold, release } from '../live/stream.ts'
@@ -26,9 +26,7 @@ export function JobsPage() {
   const [areAllMatching, setAllMatching] = useState(false)
   const [bulk, setBulk] = useState<{ kind: 'cancel' | 'retry'; target: Target } | null>(null)
   const key = JSON.stringify([question, cursor])
-  const jobs = useLive(key, (signal) =>
-    get<JobPage>('/api/jobs', { ...question, limit: PAGE_LIMIT, ...(cursor && { cursor }) }, signal),
-  )
+  const jobs = useLive(key, (signal) => listJobs({ ...question, limit: PAGE_LIMIT, ...(cursor && { cursor }) }, signal))
   const types = useLive('types', (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }), {
     concerns: () => false,
   })
@@ -173,7 +171,7 @@ function ColumnChoice() {
 function Tabs({ tab }: { tab: Tab }) {
   const counts = useLive('counts', async (signal) => {
     const [live, statistics] = await Promise.all([
-      get<Counts | null>('/api/jobs/counts', {}, signal, null),
+      ask('GET /api/jobs/counts', { signal }),
       ask('GET /api/statistics', { signal }),
     ])
     return { live, totals: statistics.totals }
@@ -182,7 +180,7 @@ function Tabs({ tab }: { tab: Tab }) {
     const { data } = counts
     if (data === null || name === 'all') return null
     if (name === 'queued' || name === 'running' || name === 'cancelled')
-      return data.live === null ? null : capped(data.live[name], data.live.counted_to)
+      return capped(data.live[name], data.live.counted_to)
     return short(data.totals[name])
   }
   const filters = filtersOf(place.value.query)

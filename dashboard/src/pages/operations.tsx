@@ -1,6 +1,6 @@
-import { send } from '../api/http.ts'
-import { get, type Operation } from '../api/more.ts'
+import { ask } from '../api/http.ts'
 import { mayOperate } from '../api/session.ts'
+import type { Operation } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
 import { NothingYet } from '../parts/empty.tsx'
 import { Listing, PageHead } from '../parts/listing.tsx'
@@ -9,11 +9,6 @@ import { Table } from '../parts/table.tsx'
 import { Ago, Took } from '../parts/time.tsx'
 import { attempt } from '../parts/toast.tsx'
 import { place, queryOf } from '../route.ts'
-
-interface Page {
-  readonly items: readonly Operation[]
-  readonly next_cursor: string | null
-}
 
 function targetWords({ filter, job_ids: ids }: Operation): string {
   if (ids !== null) return `${ids.length} chosen jobs`
@@ -55,12 +50,12 @@ export function OperationsPage() {
   const wanted = place.value.parts[1]
   const operations = useLive(
     `operations ${cursor}`,
-    (signal) => get<Page>('/api/operations', { limit: 50, cursor }, signal, { items: [], next_cursor: null }),
+    (signal) => ask('GET /api/operations', { query: { limit: '50', ...(cursor && { cursor }) } as never, signal }),
     { everyMs: 1_000 },
   )
   const abort = (id: string) =>
     void attempt(
-      () => send('POST', `/api/operations/${encodeURIComponent(id)}/abort`, { body: {} }),
+      () => ask('POST /api/operations/{operation_id}/abort', { params: { operation_id: id } }),
       () => operations.reload(),
     )
   return (

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../api/http.ts'
-import { type Failures, get, type JobPage, type Recent } from '../api/more.ts'
-import type { Job, ListedRun } from '../api/things.ts'
+import { listJobs } from '../api/list-jobs.ts'
+import type { Failures, Job, ListedRun } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
 import { Chart } from '../parts/chart.tsx'
 import { CannotLoad, Loading, NothingYet } from '../parts/empty.tsx'
@@ -16,18 +16,15 @@ import { decideHealth } from './overview-health.ts'
 
 const RUNNING_SHOWN = 8
 
-const NO_RECENT: Recent = { minutes: [], times: { runs: 0, since: null, wait_ms: null, run_ms: null } }
-const NO_FAILURES: Failures = { items: [], looked_at: 0, limited: false, since: null }
-
 async function load(signal: AbortSignal) {
   const page = { limit: '200' } as never
   const [statistics, recent, schedules, nodes, failures, running] = await Promise.all([
     ask('GET /api/statistics', { signal }),
-    get<Recent>('/api/statistics/recent', {}, signal, NO_RECENT),
+    ask('GET /api/statistics/recent', { signal }),
     ask('GET /api/schedules', { query: page, signal }),
     ask('GET /api/nodes', { query: page, signal }),
-    get<Failures>('/api/failures', { limit: 8 }, signal, NO_FAILURES),
-    get<JobPage>('/api/jobs', { status: 'RUNNING', limit: RUNNING_SHOWN }, signal),
+    ask('GET /api/failures', { query: { limit: '8' } as never, signal }),
+    listJobs({ status: 'RUNNING', limit: RUNNING_SHOWN }, signal),
   ])
   const runs = await Promise.all(
     running.items.map((job) =>

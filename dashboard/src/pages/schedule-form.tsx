@@ -28,7 +28,7 @@ export function Slots({ items, zone }: { items: Preview['items']; zone: string }
       </li>
       {items.map((slot) => (
         <li key={slot.at}>
-          <span>{slot.local.replace('T', ' ')}</span>
+          <span>{slot.local.replace('T', ' ').replace(/\.\d+/, '')}</span>
           <span class="soft">{fullTime(slot.at)}</span>
           {slot.note === null ? (
             <span />

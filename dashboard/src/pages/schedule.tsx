@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/http.ts'
-import { get, type JobPage } from '../api/more.ts'
+import { listJobs } from '../api/list-jobs.ts'
 import { mayAdminister, mayOperate } from '../api/session.ts'
 import { useLive } from '../live/use-live.ts'
 import { FormDialog } from '../parts/dialog.tsx'
@@ -31,7 +31,7 @@ async function load(id: string, signal: AbortSignal) {
     ask('GET /api/schedules/{schedule_id}', { params, signal }),
     ask('GET /api/schedules/{schedule_id}/preview', { params, query: { count: '5' } as never, signal }),
     ask('GET /api/schedules/{schedule_id}/skipped', { params, query: { limit: '10' } as never, signal }),
-    get<JobPage>('/api/jobs', { schedule_id: id, limit: OUTCOMES_SHOWN }, signal),
+    listJobs({ schedule_id: id, limit: OUTCOMES_SHOWN }, signal),
   ])
   return { schedule, preview, skipped: skipped.items, jobs: jobs.items }
 }

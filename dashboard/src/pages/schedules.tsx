@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/http.ts'
-import { get, type JobPage } from '../api/more.ts'
+import { listJobs } from '../api/list-jobs.ts'
 import { mayAdminister, mayOperate } from '../api/session.ts'
 import type { Job, Schedule } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
@@ -70,7 +70,7 @@ export function SchedulesPage() {
         signal,
       })
       const outcomes = await Promise.all(
-        page.items.map(({ schedule_id }) => get<JobPage>('/api/jobs', { schedule_id, limit: OUTCOMES_SHOWN }, signal)),
+        page.items.map(({ schedule_id }) => listJobs({ schedule_id, limit: OUTCOMES_SHOWN }, signal)),
       )
       return { ...page, items: page.items.map((schedule, index) => ({ schedule, jobs: outcomes[index]?.items ?? [] })) }
     },

@@ -85,7 +85,7 @@ function options(element: HTMLElement, latest: { readonly current: readonly Char
     legend: { show: false },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, Math.ceil(max * 1.1))] } },
     axes: [
-      { ...axis, grid: { show: false }, values: (_plot, splits) => splits.map(clock), space: 64 },
+      { ...axis, size: 26, gap: 6, grid: { show: false }, values: (_plot, splits) => splits.map(clock), space: 64 },
       {
         ...axis,
         size: 44,
