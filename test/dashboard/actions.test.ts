@@ -120,6 +120,23 @@ inBrowser('what the dashboard does', () => {
     await page.locator('[data-row]').nth(1).waitFor()
   })
 
+  test('makes a form of the params of a type', async () => {
+    const stage = await openStage()
+    const page = await stage.open('/direct?type=typed')
+    const form = page.getByRole('form', { name: 'Run a type now' })
+    await form.getByLabel('name').fill('Ada')
+    await form.getByLabel('count').fill('many')
+    await form.getByText('Expected a number').waitFor()
+    expect(await form.getByRole('button', { name: 'Run', exact: true }).isDisabled()).toBe(true)
+    await form.getByLabel('count').fill('7')
+    await form.getByLabel('loud').check()
+    await form.getByLabel('mode').selectOption('slow')
+    await form.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.locator('[data-outcome="done"]').getByText('"greeted"').waitFor()
+    const [reservation] = (await stage.client.reservations.list({})).items
+    expect(reservation?.params).toEqual({ name: 'Ada', count: 7, loud: true, mode: 'slow' })
+  })
+
   test('makes a webhook, replays a delivery and rotates its secret, each shown once', async () => {
     const heard: string[] = []
     const receiver = createServer((request, response) => {

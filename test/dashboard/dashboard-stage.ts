@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { chromiumPath } from '../../scripts/chromium.mjs'
 import { createClient } from '../../src/client/index.ts'
 import type { Role } from '../../src/domain/role.ts'
@@ -92,7 +93,18 @@ const gated = defineJob({
   },
 })
 
-export const TYPES = [echo, fails, gated]
+const typed = defineJob({
+  type: 'typed',
+  params: z.object({
+    name: z.string(),
+    count: z.number().int().default(2),
+    loud: z.boolean().optional(),
+    mode: z.enum(['fast', 'slow']).optional(),
+  }),
+  run: ({ params }) => ({ greeted: params }),
+})
+
+export const TYPES = [echo, fails, gated, typed]
 
 export interface Stage {
   readonly scheduler: Scheduler

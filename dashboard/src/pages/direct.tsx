@@ -16,8 +16,6 @@ import { Table } from '../parts/table.tsx'
 import { Ago, Took } from '../parts/time.tsx'
 import { queryOf, setQuery } from '../route.ts'
 
-type KnownType = JobType & { readonly params_schema?: unknown }
-
 type Outcome =
   | { readonly kind: 'running'; readonly since: string }
   | {
@@ -67,7 +65,7 @@ function RunNow({ onDone }: { onDone: () => void }) {
       concerns: () => false,
     },
   )
-  const known = (types.data?.items ?? []) as readonly KnownType[]
+  const known = types.data?.items ?? ([] as readonly JobType[])
   const name = queryOf('type') || known.find((type) => type.registered)?.type || ''
   const type = known.find((one) => one.type === name)
   const schema = isFormable(type?.params_schema) ? type?.params_schema : null

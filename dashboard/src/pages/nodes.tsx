@@ -10,8 +10,6 @@ import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
 import { attempt } from '../parts/toast.tsx'
 
-type SeenNode = Node & { readonly last_seen_at?: string | null }
-
 function lookOfNode(node: Node): Look {
   if (!node.alive) return { word: 'Dead', tone: 'bad', icon: 'cross' }
   return node.claims
@@ -19,7 +17,7 @@ function lookOfNode(node: Node): Look {
     : { word: 'Stopped', tone: 'warn', icon: 'pause' }
 }
 
-export function NodeRows({ nodes }: { nodes: readonly SeenNode[] }) {
+export function NodeRows({ nodes }: { nodes: readonly Node[] }) {
   if (nodes.length === 0) {
     return (
       <NothingYet title="No nodes" command="pawl worker">

@@ -13,7 +13,7 @@ const NODE_SILENT_MS = 10_000
 interface Seen {
   readonly statistics: Statistics
   readonly schedules: readonly Schedule[]
-  readonly nodes: readonly (Node & { readonly last_seen_at?: string | null })[]
+  readonly nodes: readonly Node[]
   readonly nowMs: number
 }
 
