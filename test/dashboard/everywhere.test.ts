@@ -30,6 +30,7 @@ async function furnish({ client }: Stage): Promise<string[]> {
     timezone: 'Europe/Vienna',
   })
   await client.schedules.trigger(schedule.schedule_id)
+  await client.operations.start({ kind: 'retry', filter: { tag: 'none' } })
   const webhook = await client.webhooks.create({ url: 'http://127.0.0.1:9/hook', name: 'receiver' })
   await client.direct('echo', { params: { now: true } })
   await vi.waitFor(async () => expect((await client.jobs.get(failed.job_id)).outcome).toBe('FAILED'), PATIENCE)
@@ -49,6 +50,7 @@ async function furnish({ client }: Stage): Promise<string[]> {
     '/webhooks',
     `/webhooks/${webhook.webhook_id}`,
     '/nodes',
+    '/operations',
     '/audit',
     '/keys',
   ]
