@@ -7,6 +7,7 @@ import { enqueueFunction } from './0002-enqueue-function.ts'
 import { readableViews } from './0003-readable-views.ts'
 import { waitingInLanes } from './0004-waiting-in-lanes.ts'
 import { bulkOperations } from './0005-bulk-operations.ts'
+import { fewestDigits } from './0006-fewest-digits.ts'
 
 export interface Migration {
   readonly version: number
@@ -15,7 +16,14 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [schema, enqueueFunction, readableViews, waitingInLanes, bulkOperations]
+const MIGRATIONS: readonly Migration[] = [
+  schema,
+  enqueueFunction,
+  readableViews,
+  waitingInLanes,
+  bulkOperations,
+  fewestDigits,
+]
 
 const LATEST = MIGRATIONS.length
 
