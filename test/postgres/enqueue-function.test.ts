@@ -191,6 +191,6 @@ test('its fingerprints are those of the library, for any params', async () => {
       const { rows } = await postgresPool().query(sql, [JSON.stringify(params)])
       expect(rows[0].hash).toBe(expected)
     }),
-    { numRuns: 500, examples: SHORTEST_IN_THE_MIDDLE.map((number) => [number]) },
+    { numRuns: 500, examples: SHORTEST_IN_THE_MIDDLE.map((number): [unknown] => [number]) },
   )
 })
