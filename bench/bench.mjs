@@ -6,6 +6,9 @@ import { PEERS } from './peers/suite.mjs'
 import { drain as drainPostgres } from './postgres/drain.mjs'
 import { enqueue as enqueuePostgres } from './postgres/enqueue.mjs'
 import { growth as growthPostgres } from './postgres/growth.mjs'
+import { latency as latencyPostgres } from './postgres/latency.mjs'
+import { loop as loopPostgres } from './postgres/loop.mjs'
+import { memory as memoryPostgres } from './postgres/memory.mjs'
 import { withServer } from './postgres/server.mjs'
 import { snapshot } from './postgres/snapshot.mjs'
 import { circumstances, describe, postgresAbout, sqliteAbout, toTable, writeDocs } from './report.mjs'
@@ -23,7 +26,15 @@ const SUITES = {
     within: ({ folder }, work) => work({ folder }, sqliteAbout()),
   },
   postgres: {
-    sections: { drain: drainPostgres, enqueue: enqueuePostgres, growth: growthPostgres, snapshot },
+    sections: {
+      drain: drainPostgres,
+      enqueue: enqueuePostgres,
+      latency: latencyPostgres,
+      loop: loopPostgres,
+      growth: growthPostgres,
+      memory: memoryPostgres,
+      snapshot,
+    },
     within: (_, work) => withServer((server) => work({ url: server.url }, postgresAbout(server))),
   },
   peers: PEERS,

@@ -63,6 +63,30 @@ export function compareTimes({ name, oursMs, referenceMs, referenceName, percent
   })
 }
 
+/** A time that may not be passed. The ratio says how many times as long it could have taken. */
+export function withinTime({ name, ours, ms, allowedMs }) {
+  return line({
+    name,
+    ours: ours ?? milliseconds(ms),
+    reference: `${allowedMs} ms allowed`,
+    ratio: allowedMs / ms,
+    needs: { kind: 'at-least', value: 1 },
+  })
+}
+
+/** What a process may need at most. */
+const MEMORY_MAX = 200 * 1_048_576
+
+export function withinMemory(name, bytes) {
+  return line({
+    name,
+    ours: megabytes(bytes),
+    reference: `${megabytes(MEMORY_MAX)} allowed`,
+    ratio: bytes / MEMORY_MAX,
+    needs: { kind: 'at-most', value: 1 },
+  })
+}
+
 function sliceOf(values, fifth) {
   const size = Math.ceil(values.length / 5)
   const slice = values.slice(fifth * size, (fifth + 1) * size)

@@ -19,14 +19,14 @@ export const USAGE = `Usage: npm run bench -- [sqlite|postgres|--peers] [options
  * steadier median than a few long ones, because other work rarely slows down half of them.
  */
 const SQLITE_FULL = {
-  drain: { concurrent: { portions: 20, jobs: 5_000 }, oneByOne: { portions: 40, jobs: 200 } },
+  drain: { concurrent: { portions: 20, jobs: 5_000 }, oneByOne: { portions: 20, jobs: 1_000 } },
   enqueue: {
     concurrent: { portions: 20, jobs: 5_000 },
     oneByOne: { portions: 60, jobs: 100 },
     lists: { portions: 20, jobs: 5_000 },
   },
   latency: { samples: 1_000, acrossSamples: 200 },
-  loop: { portions: 5, jobs: 10_000 },
+  loop: { portions: 5, jobs: 10_000, servedJobs: 100_000 },
   growth: {
     finished: 1_000_000,
     queued: 1_000_000,
@@ -45,7 +45,7 @@ const SQLITE_QUICK = {
     lists: { portions: 2, jobs: 1_000 },
   },
   latency: { samples: 50, acrossSamples: 10 },
-  loop: { portions: 2, jobs: 1_000 },
+  loop: { portions: 2, jobs: 1_000, servedJobs: 3_000 },
   growth: {
     finished: 20_000,
     queued: 20_000,
@@ -58,8 +58,8 @@ const SQLITE_QUICK = {
 
 const POSTGRES_FULL = {
   drain: [
-    { concurrency: 100, portions: 20, jobs: 5_000, atLeast: 0.5 },
-    { concurrency: 500, portions: 20, jobs: 5_000, atLeast: 0.5 },
+    { concurrency: 100, portions: 20, jobs: 5_000, atLeast: 0.6 },
+    { concurrency: 500, portions: 20, jobs: 5_000, atLeast: 0.6 },
     { concurrency: 1, portions: 20, jobs: 200, atLeast: null },
   ],
   enqueue: {
@@ -73,14 +73,18 @@ const POSTGRES_FULL = {
     dead: 100_000,
     concurrent: { portions: 12, jobs: 5_000 },
     oneByOne: { portions: 30, jobs: 100 },
+    starts: 15,
   },
+  latency: { samples: 1_000, acrossSamples: 200 },
+  loop: { servedJobs: 50_000 },
+  memory: { jobs: 200_000, samples: 40 },
   snapshot: { seconds: 120 },
 }
 
 const POSTGRES_QUICK = {
   drain: [
-    { concurrency: 100, portions: 2, jobs: 1_000, atLeast: 0.5 },
-    { concurrency: 500, portions: 2, jobs: 1_000, atLeast: 0.5 },
+    { concurrency: 100, portions: 2, jobs: 1_000, atLeast: 0.6 },
+    { concurrency: 500, portions: 2, jobs: 1_000, atLeast: 0.6 },
     { concurrency: 1, portions: 2, jobs: 50, atLeast: null },
   ],
   enqueue: {
@@ -94,7 +98,11 @@ const POSTGRES_QUICK = {
     dead: 2_000,
     concurrent: { portions: 2, jobs: 1_000 },
     oneByOne: { portions: 2, jobs: 50 },
+    starts: 2,
   },
+  latency: { samples: 50, acrossSamples: 10 },
+  loop: { servedJobs: 2_000 },
+  memory: { jobs: 10_000, samples: 10 },
   snapshot: { seconds: 3 },
 }
 
@@ -108,7 +116,7 @@ const PEERS_FULL = {
   },
   drain: { portions: 10, portionMs: 1_500, probe: 2_000 },
   latency: { rounds: 10, samples: 50 },
-  memory: { jobs: 100_000 },
+  memory: { jobs: 30_000 },
   start: { rounds: 10 },
   growth: { finished: 1_000_000, queued: 1_000_000, portions: 7, portionMs: 1_000, probe: 1_000 },
 }

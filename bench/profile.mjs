@@ -1,12 +1,10 @@
 // `node bench/profile.mjs [drain|enqueue] [jobs]`: where the time goes, by function and by SQL statement. Build first.
-import { Session } from 'node:inspector/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkpoint, openPlain } from './driver.mjs'
 import { enqueueConcurrently } from './sections/enqueue.mjs'
+import { printSelfTimesOf, top } from './self-times.mjs'
 import { drainPortion, fill, inFolder, Noop, openPawl } from './stage.mjs'
-
-const TOP = 40
 
 const [what = 'drain', jobsText = '50000'] = process.argv.slice(2)
 const jobs = Number(jobsText)
@@ -39,40 +37,12 @@ async function prepareEnqueue(folder, options) {
 
 async function profileFunctions(folder) {
   const { scheduler, run } = await works[what](folder)
-  const session = new Session()
-  session.connect()
-  await session.post('Profiler.enable')
-  await session.post('Profiler.setSamplingInterval', { interval: 200 })
-  await session.post('Profiler.start')
+  console.log(`${what} of ${jobs} jobs. Self time by function:\n`)
   const startedAt = performance.now()
-  await run()
+  await printSelfTimesOf(jobs, run)
   const ms = performance.now() - startedAt
-  const { profile } = await session.post('Profiler.stop')
-  session.disconnect()
   await scheduler.close()
-  console.log(`${what} of ${jobs} jobs: ${((ms / jobs) * 1_000).toFixed(1)} µs per job. Self time by function:\n`)
-  printSelfTimes(profile)
-}
-
-function printSelfTimes({ nodes, samples, timeDeltas }) {
-  const frames = new Map(nodes.map((node) => [node.id, frameOf(node.callFrame)]))
-  const times = new Map()
-  let total = 0
-  samples.forEach((id, index) => {
-    const frame = frames.get(id)
-    times.set(frame, (times.get(frame) ?? 0) + timeDeltas[index])
-    total += timeDeltas[index]
-  })
-  for (const [frame, time] of top(times)) {
-    console.log(
-      `${((time / total) * 100).toFixed(1).padStart(5)} %  ${(time / jobs).toFixed(2).padStart(6)} µs/job  ${frame}`,
-    )
-  }
-}
-
-function frameOf({ functionName, url, lineNumber }) {
-  const place = url.replace(/^.*\/(dist|bench|node_modules)\//, '$1/')
-  return `${functionName || '(anonymous)'}${place === '' ? '' : `  ${place}:${lineNumber + 1}`}`
+  console.log(`\n${((ms / jobs) * 1_000).toFixed(1)} µs per job, with the cost of measuring.`)
 }
 
 async function profileStatements(folder) {
@@ -136,8 +106,4 @@ function timedDriver(times) {
       this.#database.close()
     }
   }
-}
-
-function top(times) {
-  return [...times].toSorted((a, b) => b[1] - a[1]).slice(0, TOP)
 }

@@ -48,10 +48,12 @@ describe('the benchmark', () => {
       'enqueue to start, same process, p99',
       'enqueue to start, from another process, p99',
       'event-loop delay while draining, concurrency 100, p99',
+      'HTTP reads while draining at full speed and serving HTTP, p99',
       'full store: drain, concurrency 100',
       'full store: enqueue, one by one',
       'full store: from opening to the first job',
-      'memory over 10,000 jobs',
+      'full store: memory of a process',
+      'memory over 10,000 jobs, most',
     ]) {
       expect(stdout).toMatch(new RegExp(`^${line}  .+  \\d+\\.\\d{3}( |$)`, 'm'))
     }

@@ -1,11 +1,12 @@
 // Enqueues and executes many Jobs, and tells its memory now and then.
-import { fill, Noop, openPawl } from '../stage.mjs'
+import { openAt } from '../place.mjs'
+import { fill, Noop } from '../stage.mjs'
 
-const [folder, jobs, sampleEvery] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])]
+const [place, jobs, sampleEvery] = [JSON.parse(process.argv[2]), Number(process.argv[3]), Number(process.argv[4])]
 const PART = 5_000
 
 const noop = new Noop()
-const scheduler = await openPawl(folder, [noop.type], { concurrency: 100 })
+const scheduler = await openAt(place, [noop.type], { concurrency: 100 })
 await scheduler.start()
 const startedAt = performance.now()
 for (let done = 0, nextSample = sampleEvery; done < jobs; ) {

@@ -42,7 +42,7 @@ export async function enqueue({ url, scale, say }) {
         {
           side: bossSide(Math.ceil(concurrent.jobs / 10), CALLERS),
           referenceName: `pg-boss, ${CALLERS} concurrent callers`,
-          atLeast: 10,
+          atLeast: 20,
         },
       ],
     })),

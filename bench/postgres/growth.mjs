@@ -1,14 +1,12 @@
 import { alternate, compareSpeeds, speedOf } from '../figures.mjs'
 import { enqueueConcurrently, enqueueOneByOne } from '../sections/enqueue.mjs'
+import { AS_FAST_AS_EMPTY, compareStarts, memoryOnFullStore } from '../sections/growth.mjs'
 import { drainPortion, fill, Noop } from '../stage.mjs'
 import { openOnPostgres, withClient } from './stage.mjs'
 
-/** "Cost what they cost on an empty store", with room for the noise and for indexes that are two levels deeper. */
-const AS_FAST_AS_EMPTY = 0.8
-
 /** The same work on a store with a long history, a long backlog and many dead rows, and on an empty one. */
 export async function growth({ url, scale, say }) {
-  const { finished, queued, dead, concurrent, oneByOne } = scale.growth
+  const { finished, queued, dead, concurrent, oneByOne, starts } = scale.growth
   say(
     `building a store with ${count(finished)} finished and ${count(queued)} queued jobs, and ${count(dead)} dead rows`,
   )
@@ -35,7 +33,23 @@ export async function growth({ url, scale, say }) {
   )
   await full.scheduler.close()
   await empty.scheduler.close()
+  lines.push(await compareStarts(starts, { full: () => startOn(url, full), empty: () => startOn(url, empty) }))
+  lines.push(await memoryOnFullStore({ url, schema: full.schema }, concurrent.jobs))
   return lines
+}
+
+/** How long it takes from opening to the first body. */
+async function startOn(url, { schema, noop }) {
+  const filling = await openOnPostgres(url, schema, [noop.type])
+  await filling.enqueue(noop.type, { n: 1 })
+  await filling.close()
+  const begun = noop.whenNext()
+  const startedAt = performance.now()
+  const scheduler = await openOnPostgres(url, schema, [noop.type], { concurrency: 1 })
+  await scheduler.start()
+  const ms = (await begun) - startedAt
+  await scheduler.close()
+  return ms
 }
 
 function count(jobs) {

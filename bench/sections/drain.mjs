@@ -8,8 +8,8 @@ import { drainPortion, fill, inFolder, Noop, openPawl } from '../stage.mjs'
 export async function drain({ folder, scale }) {
   const { concurrent, oneByOne } = scale.drain
   return [
-    ...(await drainAt(folder, { ...concurrent, concurrency: 100, atLeast: 0.4 })),
-    ...(await drainAt(folder, { ...oneByOne, concurrency: 1, atLeast: null })),
+    ...(await drainAt(folder, { ...concurrent, concurrency: 100, atLeast: 0.6 })),
+    ...(await drainAt(folder, { ...oneByOne, concurrency: 1, atLeast: 0.75 })),
   ]
 }
 

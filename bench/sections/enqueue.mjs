@@ -27,12 +27,12 @@ export async function enqueue({ folder: parent, scale }) {
       compareSpeeds({
         name: `enqueue, ${CALLERS} concurrent callers`,
         ...(await measure(concurrent, BULK, enqueueConcurrently)),
-        atLeast: 0.25,
+        atLeast: 0.4,
       }),
       compareSpeeds({
         name: 'enqueue, one by one',
         ...(await measure(oneByOne, 1, enqueueOneByOne)),
-        atLeast: 0.7,
+        atLeast: 0.8,
       }),
       compareSpeeds({
         name: `enqueueMany, lists of ${BULK}`,

@@ -73,7 +73,8 @@ async function sample(stores, path, { samples, connections }) {
   return times
 }
 
-function timeOf({ server, agent }, path) {
+/** How long one read took, in milliseconds. */
+export function timeOf({ server, agent }, path) {
   const beganAt = performance.now()
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: server.told.port, path, agent }

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const bench = join(import.meta.dirname, '..', '..', 'bench', 'bench.mjs')
 
 // Without `enqueue`, which fetches pg-boss from npm.
-const SECTIONS = ['drain', 'growth', 'snapshot']
+const SECTIONS = ['drain', 'latency', 'loop', 'growth', 'memory', 'snapshot']
 
 test('the benchmark on PostgreSQL brings its own server, and shows a ratio for each line', async () => {
   const run = promisify(execFile)(process.execPath, [bench, 'postgres', '--quick', '--only', SECTIONS.join(',')])
@@ -21,6 +21,12 @@ test('the benchmark on PostgreSQL brings its own server, and shows a ratio for e
     'full store: drain, concurrency 100',
     'full store: enqueue, 100 concurrent callers',
     'full store: enqueue, one by one',
+    'full store: from opening to the first job',
+    'full store: memory of a process',
+    'enqueue to start, same process, p50',
+    'enqueue to start, from another process, p99',
+    'HTTP reads while draining at full speed and serving HTTP, p99',
+    'memory over 10,000 jobs, most',
     'old snapshot: the worst second',
   ]) {
     expect(stdout).toMatch(new RegExp(`^${line}  .+  \\d+\\.\\d{3}( |$)`, 'm'))
