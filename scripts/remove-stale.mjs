@@ -8,8 +8,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 for (const entry of readdirSync(join(root, 'dist'), { recursive: true, withFileTypes: true })) {
   if (!entry.isFile()) continue
-  // Another build makes the dashboard, and clears up behind itself.
-  if (join(entry.parentPath ?? entry.path, entry.name).startsWith(join(root, 'dist', 'dashboard', '/'))) continue
   const built = join(entry.parentPath ?? entry.path, entry.name)
   // What Vite has built is its own to clear.
   if (built.startsWith(join(root, 'dist', 'dashboard', sep))) continue

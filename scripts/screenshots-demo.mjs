@@ -7,6 +7,14 @@ import { z } from 'zod'
 
 const MINUTE_MS = 60_000
 
+/** A command of somebody else's, with something to say. */
+const BACKUP = `
+const tables = ['customers', 'orders', 'order_lines', 'invoices', 'payments']
+console.log('pg_dump: last built-in OID is 16383')
+for (const name of tables) console.log('pg_dump: dumping contents of table "public.' + name + '"')
+console.error('pg_dump: warning: there are circular foreign-key constraints on this table: order_lines')
+console.log('wrote /srv/backup/shop.dump, 412,118,016 bytes')`
+
 /** In the past, bodies take virtual time; now they run until they are told otherwise. */
 function jobTypes(wait) {
   const customer = z.object({ customer: z.string(), order_id: z.number().int().optional() })
@@ -42,10 +50,10 @@ function jobTypes(wait) {
       resources: ['gpu'],
       async run({ params, progress, log, signal }) {
         log.info(`probing ${params.file}`)
-        for (let frame = 1; frame <= 20; frame++) {
+        for (let frame = 1; frame <= 40; frame++) {
           await wait(4_000, signal)
-          progress(frame / 20, `pass 1, frame ${frame * 310} of 6200`)
-          log.debug(`frame ${frame * 310} encoded`, { fps: 61.4, bitrate_kbps: 5_810 })
+          progress(frame / 40, `pass 1, frame ${frame * 155} of 6200`)
+          log.debug(`frame ${frame * 155} encoded`, { fps: 61.4, bitrate_kbps: 5_810 })
           if (frame === 7) log.warn('keyframe distance is above 250, inserting one')
         }
         return { file: params.file.replace('.mov', '.mp4') }
@@ -67,9 +75,14 @@ function jobTypes(wait) {
       retry: { maxRetries: 1 },
       async run({ params, signal }) {
         if (params.month === '2026-02') await wait(60_000, signal)
-        await wait(3_400, signal)
+        // The close of a month takes its time, so that a picture of it shows some of it under way.
+        await wait(params.month === '2026-11' ? 11_000 : 3_400, signal)
         return { rows: 9_007, month: params.month }
       },
+    }),
+    defineJob({
+      type: 'backup.dump',
+      command: [process.execPath, '-e', BACKUP],
     }),
     defineJob({
       type: 'payment.capture',
@@ -162,6 +175,7 @@ export async function openPresent(file) {
   const wait = (ms, signal) => sleep(ms, undefined, { signal })
   const scheduler = await openScheduler({
     store: sqlite(file),
+    name: 'shop-1',
     jobs: jobTypes(wait),
     concurrency: 4,
     resources: { gpu: 1 },
@@ -190,7 +204,7 @@ export async function fillPresent(client, receiver) {
     job_type: 'video.transcode',
     default_params: { file: 'trailer.mov', preset: '4k' },
   })
-  await client.schedules.create({
+  const nightly = await client.schedules.create({
     name: 'nightly report',
     template_id: template.template_id,
     cron: '30 2 * * *',
@@ -238,6 +252,13 @@ export async function fillPresent(client, receiver) {
       tags: ['receipt'],
       retry_policy: { max_retries: 3, backoff: { kind: 'fixed', delay_ms: 400 } },
     }))
+  const backup = await client.jobs.enqueue({
+    type: 'backup.dump',
+    name: 'nightly backup',
+    params: null,
+    priority: 6,
+    tags: ['ops'],
+  })
   const group = await client.groups.create({
     name: 'November close',
     mode: 'parallel',
@@ -284,6 +305,16 @@ export async function fillPresent(client, receiver) {
     reason: 'the studio is closed',
   })
   await client.operations.start({ kind: 'retry', filter: { tag: 'media', status: 'CANCELLED' } })
+  await client.groups.create({
+    name: 'welcome series',
+    mode: 'sequential',
+    jobs: ['Welcome', 'How it works', 'Anything we can do?'].map((subject) => ({
+      type: 'email.send',
+      name: subject,
+      params: { to: 'initech1@mail.example', subject },
+      priority: 4,
+    })),
+  })
   const [schedule] = (await client.schedules.list({})).items.toReversed()
   return [
     { name: 'overview', path: '/', ready: '[data-health]' },
@@ -291,8 +322,21 @@ export async function fillPresent(client, receiver) {
     { name: 'queue', path: '/jobs?tab=queued', ready: '[data-row]' },
     { name: 'job-running', path: `/jobs/${film.job_id}`, ready: '[data-why]' },
     { name: 'job-failed', path: `/jobs/${mail.job_id}`, ready: '[data-why]' },
+    { name: 'job-command', path: `/jobs/${backup.job_id}`, ready: '[aria-label=output]' },
+    { name: 'group', path: `/groups/${group.group_id}`, ready: '.graph' },
+    { name: 'phone', path: `/jobs/${mail.job_id}`, ready: '[data-why]', narrow: true },
     { name: 'schedules', path: '/schedules', ready: '[data-row]' },
     { name: 'schedule', path: `/schedules/${schedule.schedule_id}`, ready: '.slots' },
+    {
+      name: 'schedule-edit',
+      path: `/schedules/${nightly.schedule_id}`,
+      ready: '.slots',
+      act: async (page) => {
+        await page.getByRole('button', { name: 'Edit' }).click()
+        await page.getByLabel('Cron').fill(`30 2 ${lastSundayOfMarch()} 3 *`)
+        await page.locator('[data-preview] .dst').waitFor()
+      },
+    },
     { name: 'templates', path: '/templates', ready: '[data-row]' },
     {
       name: 'bulk',
@@ -306,13 +350,20 @@ export async function fillPresent(client, receiver) {
     },
     { name: 'operations', path: '/operations', ready: '[data-row]' },
     { name: 'groups', path: '/groups', ready: '[data-row]' },
-    { name: 'group', path: `/groups/${group.group_id}`, ready: '.graph' },
     { name: 'direct', path: '/direct?type=video.transcode', ready: '[data-row]' },
     { name: 'webhooks', path: '/webhooks', ready: '[data-row]' },
     { name: 'nodes', path: '/nodes', ready: '[data-row]' },
     { name: 'audit', path: '/audit', ready: '[data-row]' },
-    { name: 'keys', path: '/keys', ready: '.empty' },
+    { name: 'login', path: '/', ready: 'form', needsKey: true },
+    { name: 'keys', path: '/keys', ready: '[data-row]', needsKey: true },
   ]
+}
+
+/** Of the next March: then clocks are set forward in Vienna, and half past two does not come. */
+function lastSundayOfMarch() {
+  const now = new Date()
+  const year = now.getUTCFullYear() + (now.getUTCMonth() > 1 ? 1 : 0)
+  return 31 - new Date(Date.UTC(year, 2, 31)).getUTCDay()
 }
 
 async function settled(client, jobId) {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { logOut, mayAdminister, session } from './api/session.ts'
 import { openPanel } from './keyboard.ts'
 import { held, hold, isPausedByUser, liveState, release } from './live/stream.ts'
@@ -15,7 +15,8 @@ import { OverviewPage } from './pages/overview.tsx'
 import { SchedulePage } from './pages/schedule.tsx'
 import { SchedulesPage } from './pages/schedules.tsx'
 import { TemplatesPage } from './pages/templates.tsx'
-import { WebhookPage, WebhooksPage } from './pages/webhooks.tsx'
+import { WebhookPage } from './pages/webhook.tsx'
+import { WebhooksPage } from './pages/webhooks.tsx'
 import { shortId } from './parts/copy.tsx'
 import { NothingYet } from './parts/empty.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
@@ -61,7 +62,7 @@ export function App() {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const known = session.value
   const where = place.value
-  useEffect(() => setMenuOpen(false), [where])
+  useLayoutEffect(() => setMenuOpen(false), [where])
   useEffect(() => {
     const id = where.parts[1]
     document.title = `${id ? `${shortId(id)} · ` : ''}${TITLES.get(page.value) ?? 'Not found'} · Pawl`

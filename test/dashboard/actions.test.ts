@@ -1,9 +1,15 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test, vi } from 'vitest'
-import { afterwards, gate, inBrowser, openStage, violations } from './dashboard-stage.ts'
+import { Gate, gate, inBrowser, openStage } from './dashboard-stage.ts'
 
 const PATIENCE = { timeout: 15_000, interval: 20 }
+
+/** The day on which Vienna changes its clocks, in the next such month. */
+function nextLastSunday(month: number): number {
+  const now = new Date()
+  const isOver = now.getUTCMonth() + 1 >= month
+  const last = new Date(Date.UTC(now.getUTCFullYear() + (isOver ? 1 : 0), month - 1, 31))
+  return 31 - last.getUTCDay()
+}
 
 inBrowser('what the dashboard does', () => {
   test('makes, previews, edits, triggers, disables and removes a schedule', async () => {
@@ -43,10 +49,49 @@ inBrowser('what the dashboard does', () => {
     await page.getByRole('button', { name: 'Disable' }).click()
     await page.locator('.badge', { hasText: 'Disabled' }).waitFor()
     expect(await stage.client.schedules.get(id)).toMatchObject({ enabled: false })
+    await page.getByRole('button', { name: 'Enable' }).click()
+    await page.locator('.badge', { hasText: 'On' }).waitFor()
+    expect(await stage.client.schedules.get(id)).toMatchObject({ enabled: true })
     await page.getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByText('No schedules yet').waitFor()
     expect((await stage.client.schedules.list({})).items).toEqual([])
+  })
+
+  test('says before it is stored what the change of clocks does to a slot', async () => {
+    const stage = await openStage()
+    const page = await stage.open('/schedules')
+    await page.getByRole('button', { name: 'New schedule' }).click()
+    await page.getByLabel('Zone').fill('Europe/Vienna')
+    for (const [month, words] of [
+      [3, 'set forward over this time'],
+      [10, 'shows this time twice'],
+    ] as const) {
+      await page.getByLabel('Cron').fill(`30 2 ${nextLastSunday(month)} ${month} *`)
+      await page.locator('[data-preview] .dst', { hasText: words }).waitFor()
+    }
+    expect((await stage.client.schedules.list({})).items).toEqual([])
+  })
+
+  test('acts on schedules in their list, and shows how their jobs have gone, with one request', async () => {
+    const stage = await openStage()
+    const create = (name: string, type: string) => stage.client.schedules.create({ name, type, cron: '0 0 1 1 *' })
+    const good = await create('good', 'echo')
+    await create('bad', 'fails')
+    const page = await stage.open('/schedules')
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    for (const name of ['good', 'bad'])
+      await page.getByRole('row', { name }).getByRole('button', { name: 'Trigger' }).click()
+    await page.getByRole('row', { name: 'good' }).locator('.strip a.good').waitFor()
+    await page.getByRole('row', { name: 'bad' }).locator('.strip a.bad').waitFor()
+    expect(new Set(asked.filter((path) => !path.endsWith('/trigger')))).toEqual(new Set(['/api/schedules']))
+    await page.getByRole('row', { name: 'good' }).getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('row', { name: 'good' }).locator('.badge', { hasText: 'Disabled' }).waitFor()
+    expect(await stage.client.schedules.get(good.schedule_id)).toMatchObject({ enabled: false })
+    await page.getByRole('row', { name: 'good' }).locator('.strip a.good').click()
+    await page.getByRole('heading', { name: 'good' }).waitFor()
+    expect(page.url()).toContain('/jobs/')
   })
 
   test('makes, edits, enqueues and archives a template', async () => {
@@ -71,6 +116,8 @@ inBrowser('what the dashboard does', () => {
     await row.getByRole('button', { name: 'Archive' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
     await page.getByText('No templates yet').waitFor()
+    await page.getByLabel('Also archived').check()
+    await page.locator('.badge', { hasText: 'Archived' }).waitFor()
     expect((await stage.client.templates.list({ state: 'archived' })).items).toMatchObject([
       { description: 'says hello' },
     ])
@@ -120,6 +167,57 @@ inBrowser('what the dashboard does', () => {
     await page.locator('[data-row]').nth(1).waitFor()
   })
 
+  test('shows a direct run wait for a place, and then run', async () => {
+    const stage = await openStage({ scheduler: { concurrency: 1 } })
+    const before = await stage.client.jobs.enqueue({ type: 'gated', params: {} })
+    await vi.waitFor(async () => expect((await stage.client.jobs.get(before.job_id)).status).toBe('RUNNING'), PATIENCE)
+    const page = await stage.open('/direct?type=gated')
+    await page.getByRole('button', { name: 'Run', exact: true }).click()
+    await page.locator('[data-waits="true"] .badge', { hasText: 'Waiting' }).waitFor()
+    const first = gate.current
+    gate.current = new Gate()
+    first.open()
+    await page.locator('[data-waits="false"] .badge', { hasText: 'Running' }).waitFor()
+    expect((await stage.client.reservations.list({})).items).toMatchObject([{ job_type: 'gated', outcome: null }])
+    gate.current.open()
+    await page.locator('[data-outcome="done"]').getByText('through').waitFor()
+  })
+
+  test('stops this node from taking jobs, and lets it take them again', async () => {
+    const stage = await openStage()
+    const page = await stage.open('/nodes')
+    await page.getByRole('button', { name: 'Stop taking jobs here' }).click()
+    await page.locator('.badge', { hasText: 'Stopped' }).waitFor()
+    const job = await stage.client.jobs.enqueue({ type: 'echo', params: {} })
+    expect(await stage.client.nodes.list({})).toMatchObject({ items: [{ claims: false }] })
+    await page.getByRole('button', { name: 'Take jobs here' }).click()
+    await page.locator('.badge', { hasText: 'Takes jobs' }).waitFor()
+    await vi.waitFor(async () => expect((await stage.client.jobs.get(job.job_id)).outcome).toBe('COMPLETED'), PATIENCE)
+  })
+
+  test('searches the audit when a filter is done, not at every key', async () => {
+    const stage = await openStage()
+    const job = await stage.client.jobs.enqueue({ type: 'echo', params: {} })
+    await stage.client.templates.create({ name: 'other', job_type: 'echo' })
+    const page = await stage.open('/audit')
+    await page.getByRole('row', { name: /template.create/ }).waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => {
+      if (request.url().includes('subject=')) asked.push(new URL(request.url()).searchParams.get('subject') ?? '')
+    })
+    await page.getByLabel('Subject').pressSequentially(job.job_id)
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: /template.create/ }).waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: /job.enqueue/ }).waitFor()
+    expect(new Set(asked)).toEqual(new Set([job.job_id]))
+    expect(page.url()).toContain(`subject=${job.job_id}`)
+    await page.getByLabel('Actor').fill('nobody')
+    await page.getByLabel('Actor').blur()
+    await page.locator('[data-empty="nothing-matches"]').waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.getByRole('row', { name: /template.create/ }).waitFor()
+  })
+
   test('makes a form of the params of a type', async () => {
     const stage = await openStage()
     const page = await stage.open('/direct?type=typed')
@@ -135,123 +233,5 @@ inBrowser('what the dashboard does', () => {
     await page.locator('[data-outcome="done"]').getByText('"greeted"').waitFor()
     const [reservation] = (await stage.client.reservations.list({})).items
     expect(reservation?.params).toEqual({ name: 'Ada', count: 7, loud: true, mode: 'slow' })
-  })
-
-  test('makes a webhook, replays a delivery and rotates its secret, each shown once', async () => {
-    const heard: string[] = []
-    const receiver = createServer((request, response) => {
-      heard.push(String(request.headers['webhook-id']))
-      response.end()
-    })
-    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
-    afterwards(() => receiver.close())
-    const stage = await openStage()
-    const page = await stage.open('/webhooks')
-    await page.getByRole('button', { name: 'New webhook' }).click()
-    await page.getByLabel('URL').fill(`http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`)
-    await page.getByLabel('Name').fill('listener')
-    for (const event of ['job.run.completed', 'job.run.failed', 'job.run.skipped', 'job.cancelled'])
-      await page.getByLabel(event).uncheck()
-    await page.getByRole('button', { name: 'Save' }).click()
-    const secret = await page.locator('[data-secret]').innerText()
-    expect(secret).toMatch(/^whsec_/)
-    await page.getByRole('button', { name: 'I have kept it' }).click()
-    await stage.client.jobs.enqueue({ type: 'echo', params: {} })
-    await vi.waitFor(() => expect(heard).toHaveLength(1), PATIENCE)
-
-    await page.getByRole('link', { name: 'listener' }).click()
-    await page.locator('.badge', { hasText: 'Delivered' }).waitFor()
-    await page.getByRole('button', { name: 'Replay', exact: true }).click()
-    await vi.waitFor(() => expect(heard).toHaveLength(2), PATIENCE)
-    expect(heard[1]).toBe(heard[0])
-    await page.getByRole('button', { name: 'Rotate secret' }).click()
-    await page.getByRole('button', { name: 'Rotate', exact: true }).click()
-    const other = await page.locator('[data-secret]').innerText()
-    expect(other).not.toBe(secret)
-    await page.getByRole('button', { name: 'I have kept it' }).click()
-    expect(await page.locator('[data-secret]').count()).toBe(0)
-  })
-
-  test('makes a key, asks for it from then on, and revokes it', async () => {
-    const stage = await openStage()
-    const page = await stage.open('/keys')
-    await page.getByText('There are no keys').waitFor()
-    await page.getByRole('button', { name: 'New key' }).click()
-    await page.getByLabel('Name').fill('boss')
-    await page.getByLabel('Role').selectOption('admin')
-    await page.getByRole('button', { name: 'Make the key' }).click()
-    const key = await page.locator('[data-secret]').innerText()
-    await page.getByRole('button', { name: 'I have kept it' }).click()
-
-    await page.getByLabel('API key').fill('pawl_wrong')
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.locator('.wrong').waitFor()
-    await page.getByLabel('API key').fill(key)
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('key:boss').waitFor()
-    expect(await page.evaluate('document.cookie + JSON.stringify(localStorage)')).not.toContain(key.slice(8))
-
-    await page.getByRole('row', { name: /boss/ }).getByRole('button', { name: 'Revoke' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
-    await page.getByLabel('API key').waitFor()
-  })
-
-  test('is nothing for a viewer: no control that changes anything, and the server refuses it too', async () => {
-    const stage = await openStage()
-    await stage.newKey('admin')
-    const key = await stage.newKey('viewer')
-    const job = await stage.client.jobs.enqueue({
-      type: 'echo',
-      name: 'mine',
-      params: {},
-      run_at: '2099-01-01T00:00:00Z',
-    })
-    const template = await stage.client.templates.create({ name: 'template', job_type: 'echo' })
-    const schedule = await stage.client.schedules.create({
-      name: 'nightly',
-      template_id: template.template_id,
-      cron: '0 2 * * *',
-    })
-    const webhook = await stage.client.webhooks.create({ url: 'http://127.0.0.1:9/secret-path', name: 'hook' })
-    const group = await stage.client.groups.create({ name: 'batch', jobs: [{ type: 'gated' }] })
-    const page = await stage.open('/jobs?tab=queued', { isLive: false })
-    await page.getByLabel('API key').fill(key)
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('link', { name: 'mine' }).waitFor()
-    expect(await page.getByRole('checkbox', { name: /^Select/ }).count()).toBe(0)
-    expect(await page.getByRole('button', { name: /^Move/ }).count()).toBe(0)
-    expect(await page.getByRole('link', { name: 'Keys' }).count()).toBe(0)
-    const paths = [
-      `/jobs/${job.job_id}`,
-      '/schedules',
-      `/schedules/${schedule.schedule_id}`,
-      '/templates',
-      `/groups/${group.group_id}`,
-      '/direct',
-      '/webhooks',
-      `/webhooks/${webhook.webhook_id}`,
-      '/nodes',
-      '/keys',
-      '/operations',
-    ]
-    for (const path of paths) {
-      await page.goto(new URL(path, stage.server.url).href)
-      await page.locator('main h1, main .empty').first().waitFor()
-      const names = await page.locator('main').getByRole('button').allInnerTexts()
-      const changing =
-        /cancel|retry|run|move|front|back|edit|trigger|disable|enable|new|remove|replay|rotate|revoke|enqueue|archive|abort|stop|take/i
-      expect(
-        names.filter((name) => changing.test(name)),
-        path,
-      ).toEqual([])
-    }
-    const answer = await page.request.post(`${stage.server.url}/api/jobs/${job.job_id}/cancel`, {
-      headers: { origin: stage.server.url },
-      data: {},
-    })
-    expect(answer.status()).toBe(403)
-    expect(await stage.client.jobs.get(job.job_id)).toMatchObject({ status: 'QUEUED' })
-    gate.current.open()
-    expect(violations).toEqual([])
   })
 })

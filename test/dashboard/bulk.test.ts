@@ -49,6 +49,30 @@ inBrowser('many jobs at once in the dashboard', () => {
     expect(violations).toEqual([])
   })
 
+  test('are all that match until the choice changes: then they are those that are ticked', async () => {
+    const stage = await openStage({ isStarted: false })
+    await stage.scheduler.enqueueMany(Array.from({ length: 60 }, (_, n) => ({ type: 'echo', params: n })))
+    const page = await stage.open('/jobs?tab=queued')
+    const selected = page.getByRole('region', { name: 'Selected jobs' })
+    const chooseAll = async () => {
+      await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
+      await selected.getByRole('button', { name: 'Select all that match' }).click()
+      await selected.getByText('All that match', { exact: true }).waitFor()
+    }
+    await chooseAll()
+    await page.locator('[data-row] input[type=checkbox]').first().uncheck()
+    await selected.getByText('49 selected').waitFor()
+    await chooseAll()
+    await selected.getByRole('button', { name: 'Clear' }).click()
+    await page.locator('[data-row] input[type=checkbox]').first().check()
+    await selected.getByText('1 selected').waitFor()
+    await selected.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Cancel 1 job', exact: true }).click()
+    await vi.waitFor(async () => {
+      expect(await stage.client.jobs.counts()).toMatchObject({ queued: 59, cancelled: 1 })
+    }, PATIENCE)
+  })
+
   test('are left alone from the moment the operation is aborted', async () => {
     // The store answers the first page only when it is told to, so that the operation is under way for as long as we look.
     const store = new FarSource(sqlite(newDatabasePath()))

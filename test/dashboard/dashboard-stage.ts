@@ -194,6 +194,19 @@ function watch(page: Page): void {
   })
 }
 
+/** Goes to another page of the dashboard as a link does, without loading all of it anew. */
+export async function visit(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `new Promise((resolve) => {
+      history.pushState(null, '', ${JSON.stringify(path)})
+      dispatchEvent(new PopStateEvent('popstate'))
+      // Drawn, and what it lacks is asked for.
+      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))
+    })`,
+  )
+  await loaded(page)
+}
+
 /** Waits until nothing on the page is loading for the first time. */
 export async function loaded(page: Page): Promise<void> {
   await page.locator('main').waitFor()

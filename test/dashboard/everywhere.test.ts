@@ -1,7 +1,7 @@
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test, vi } from 'vitest'
-import { inBrowser, loaded, openStage, type Stage, violations } from './dashboard-stage.ts'
+import { inBrowser, openStage, type Stage, violations, visit } from './dashboard-stage.ts'
 
 const PATIENCE = { timeout: 15_000, interval: 20 }
 
@@ -56,6 +56,13 @@ async function furnish({ client }: Stage): Promise<string[]> {
   ]
 }
 
+/** A phone has no keyboard to say these of. */
+const WIDE_ONLY: ReadonlySet<string> = new Set(['Keyboard shortcuts', 'Go to'])
+
+function widthOf(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth') as Promise<number>
+}
+
 interface Finding {
   readonly id: string
   readonly impact: string
@@ -78,18 +85,75 @@ async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`)
 }
 
+/** Every dialog: where it is, and what opens it. */
+function dialogsOf(paths: readonly string[]): readonly (readonly [path: string, button: string])[] {
+  const find = (start: string, index = 0) => paths.filter((path) => path.startsWith(start))[index] as string
+  return [
+    ['/jobs', 'New job'],
+    ['/schedules', 'New schedule'],
+    [find('/schedules/'), 'Edit'],
+    [find('/schedules/'), 'Remove'],
+    ['/templates', 'New template'],
+    ['/templates', 'Archive'],
+    ['/webhooks', 'New webhook'],
+    [find('/webhooks/'), 'Edit'],
+    [find('/webhooks/'), 'Rotate secret'],
+    ['/keys', 'New key'],
+    [find('/jobs/'), 'Run again'],
+    [find('/jobs/', 1), 'Retry'],
+    [find('/jobs/', 2), 'Edit'],
+    [find('/jobs/', 2), 'Cancel'],
+    ['/', 'Keyboard shortcuts'],
+    ['/', 'Go to'],
+  ]
+}
+
+async function openDialog(page: Page, path: string, button: string): Promise<void> {
+  await visit(page, path)
+  await page.getByRole('button', { name: button }).first().click()
+  await page.getByRole('dialog').waitFor()
+}
+
+async function closeDialog(page: Page): Promise<void> {
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+const SCHEMES = ['light', 'dark'] as const
+
 inBrowser('every page of the dashboard', () => {
-  test('has no serious finding of axe, in light and in dark', { timeout: 120_000 }, async () => {
+  test('has no serious finding of axe, in light and in dark', { timeout: 180_000 }, async () => {
     const stage = await openStage()
     const paths = await furnish(stage)
     const found: string[] = []
-    for (const colorScheme of ['light', 'dark'] as const) {
+    for (const colorScheme of SCHEMES) {
       const page = await stage.open('/', { colorScheme, reducedMotion: 'reduce' })
       for (const path of paths) {
-        await page.goto(new URL(path, stage.server.url).href)
-        await loaded(page)
+        await visit(page, path)
         for (const finding of await seriousFindings(page)) found.push(`${path} in ${colorScheme}: ${finding}`)
       }
+    }
+    expect(found).toEqual([])
+    expect(violations).toEqual([])
+  })
+
+  test('has dialogs without one, and so has the door', { timeout: 180_000 }, async () => {
+    const stage = await openStage()
+    const paths = await furnish(stage)
+    const found: string[] = []
+    for (const colorScheme of SCHEMES) {
+      const page = await stage.open('/', { colorScheme, reducedMotion: 'reduce' })
+      for (const [path, button] of dialogsOf(paths)) {
+        await openDialog(page, path, button)
+        for (const finding of await seriousFindings(page)) found.push(`${button} in ${colorScheme}: ${finding}`)
+        await closeDialog(page)
+      }
+    }
+    await stage.newKey('admin')
+    for (const colorScheme of SCHEMES) {
+      const page = await stage.open('/', { colorScheme, isLive: false })
+      await page.getByLabel('API key').waitFor()
+      for (const finding of await seriousFindings(page)) found.push(`login in ${colorScheme}: ${finding}`)
     }
     expect(found).toEqual([])
     expect(violations).toEqual([])
@@ -100,16 +164,18 @@ inBrowser('every page of the dashboard', () => {
     const paths = await furnish(stage)
     const page = await stage.open('/', { viewport: { width: 360, height: 740 } })
     for (const path of paths) {
-      await page.goto(new URL(path, stage.server.url).href)
-      await loaded(page)
-      const [wide, shown] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [
-        number,
-        number,
-      ]
-      expect(wide, path).toBeLessThanOrEqual(shown)
+      await visit(page, path)
+      expect(await widthOf(page), path).toBeLessThanOrEqual(360)
+    }
+    for (const [path, button] of dialogsOf(paths).filter(([, name]) => !WIDE_ONLY.has(name))) {
+      await openDialog(page, path, button)
+      expect(await widthOf(page), button).toBeLessThanOrEqual(360)
+      const box = await page.getByRole('dialog').boundingBox()
+      expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 999) <= 360, button).toBe(true)
+      await closeDialog(page)
     }
     await page.getByRole('button', { name: 'Menu' }).click()
-    await page.getByRole('link', { name: 'Nodes' }).click()
+    await page.getByRole('link', { name: 'Nodes', exact: true }).click()
     await page.getByRole('heading', { name: 'Nodes', exact: true }).waitFor()
   })
 })

@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { defineJob } from '../../src/library/define-job.ts'
+import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { newDatabasePath, withHandle } from '../sqlite/stage.ts'
 import { inBrowser, loaded, openStage, TYPES, violations } from './dashboard-stage.ts'
 
 const PATIENCE = { timeout: 15_000, interval: 20 }
@@ -18,6 +20,11 @@ const CORPUS = [
 ]
 const ALL = CORPUS.join('\n')
 
+/** No door lets a type of such a name in; a hand in the database could. */
+const TYPE = `<img src=x onerror="window.hit=1">`
+
+const prints = defineJob({ type: 'prints', command: [process.execPath, '-e', `console.log(${JSON.stringify(ALL)})`] })
+
 const hostile = defineJob({
   type: 'hostile',
   retry: { maxRetries: 0 },
@@ -32,7 +39,10 @@ const hostile = defineJob({
 
 inBrowser('hostile text in the dashboard', () => {
   test('is text, wherever it is stored, and the policy of the page has nothing to refuse', async () => {
-    const stage = await openStage({ scheduler: { jobs: [...TYPES, hostile], name: CORPUS[1] as string } })
+    const file = newDatabasePath()
+    const stage = await openStage({
+      scheduler: { store: sqlite(file), jobs: [...TYPES, hostile, prints], name: CORPUS[1] as string },
+    })
     const { client } = stage
     const params = Object.fromEntries(CORPUS.map((text) => [text, { [text]: [text] }]))
     const tags = CORPUS.map((text) => text.slice(0, 60))
@@ -69,7 +79,16 @@ inBrowser('hostile text in the dashboard', () => {
     const late = await client.jobs.enqueue({ type: 'echo', name: 'late', params: {}, run_at: '2099-01-01T00:00:00Z' })
     await client.jobs.cancel(late.job_id, { reason: ALL })
     await client.direct('hostile', { params }).catch(() => {})
+    const printed = await client.jobs.enqueue({ type: 'prints', params: null })
+    await client.operations.start({ kind: 'cancel', filter: { tag: CORPUS[0] as string }, reason: ALL.slice(0, 400) })
+    await vi.waitFor(async () => expect((await client.jobs.get(printed.job_id)).outcome).toBe('COMPLETED'), PATIENCE)
     await vi.waitFor(async () => expect((await client.jobs.get(failed.job_id)).outcome).toBe('FAILED'), PATIENCE)
+    await expect(client.jobs.enqueue({ type: TYPE, params: {} })).rejects.toMatchObject({ status: 422 })
+    withHandle(file, (handle) => {
+      handle.exec('pragma foreign_keys = off')
+      for (const table of ['pawl_lanes', 'pawl_types'])
+        handle.prepare(`update ${table} set type = ? where type = 'hostile'`).run(TYPE)
+    })
 
     const page = await stage.open('/')
     const paths = [
@@ -88,19 +107,48 @@ inBrowser('hostile text in the dashboard', () => {
       '/direct',
       '/nodes',
       '/audit',
+      '/operations',
+      `/jobs/${printed.job_id}`,
+      `/direct?type=${encodeURIComponent(TYPE)}`,
       `/jobs?tag=${encodeURIComponent(CORPUS[0] as string)}&error=${encodeURIComponent(CORPUS[1] as string)}`,
       `/jobs/${encodeURIComponent('<img src=x onerror=hit=1>')}`,
     ]
+    const isInert = async (where: string) => {
+      expect(await page.evaluate('window.hit'), where).toBeUndefined()
+      expect(
+        await page
+          .locator(
+            '#app :is(script, iframe, base, [onerror], [onload], [onclick], a[href^="javascript"], img[src="x"])',
+          )
+          .count(),
+        where,
+      ).toBe(0)
+    }
     for (const path of paths) {
       await page.goto(new URL(path, stage.server.url).href)
       await loaded(page)
-      expect(await page.evaluate('window.hit'), path).toBeUndefined()
-      expect(
-        await page
-          .locator('main script, main iframe, main base, main [onerror], main [onload], main a[href^="javascript"]')
-          .count(),
-        path,
-      ).toBe(0)
+      await isInert(path)
+    }
+    // What is stored is also put into forms, suggestions and questions.
+    for (const [path, button] of [
+      [`/jobs/${failed.job_id}`, 'Run again'],
+      [`/schedules/${schedule.schedule_id}`, 'Edit'],
+      [`/schedules/${schedule.schedule_id}`, 'Remove'],
+      [`/webhooks/${webhook.webhook_id}`, 'Edit'],
+      ['/templates', 'Edit'],
+      ['/templates', 'Archive'],
+    ] as const) {
+      await page.goto(new URL(path, stage.server.url).href)
+      await page.getByRole('button', { name: button }).first().click()
+      await page.getByRole('dialog').waitFor()
+      await isInert(`${path} ${button}`)
+    }
+    await page.goto(new URL('/jobs', stage.server.url).href)
+    await loaded(page)
+    for (const typed of ['type:<', 'tag:<', 'schedule:<', 'template:<', 'group:<']) {
+      await page.locator('[data-search]').fill(typed)
+      await page.getByRole('option').first().waitFor()
+      await isInert(typed)
     }
     await page.goto(new URL(`/jobs/${failed.job_id}`, stage.server.url).href)
     await page.getByRole('region', { name: 'params', exact: true }).waitFor()
@@ -108,6 +156,8 @@ inBrowser('hostile text in the dashboard', () => {
       'window.hit = 1</script>',
     )
     expect(await page.getByRole('region', { name: 'error', exact: true }).innerText()).toContain(CORPUS[1])
+    await page.goto(new URL(`/jobs/${printed.job_id}`, stage.server.url).href)
+    await page.getByRole('region', { name: 'output', exact: true }).getByText('window.hit = 1').waitFor()
     expect(violations).toEqual([])
   })
 })

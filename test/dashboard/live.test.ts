@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { createClient } from '../../src/client/index.ts'
 import { startPawl } from '../cli/serve-process.ts'
 import { Workspace } from '../docs/workspace.ts'
-import { afterwards, gate, inBrowser, openPage, openStage } from './dashboard-stage.ts'
+import { afterwards, gate, inBrowser, openPage, openStage, visit } from './dashboard-stage.ts'
 
 const PATIENCE = { timeout: 20_000, interval: 20 }
 
@@ -17,8 +17,8 @@ inBrowser('the dashboard', () => {
     )
     const first = startPawl(['serve', '--port', '0'], workspace.folder)
     const url = (await first.prints(/^Pawl is ready at (\S+)/))[1] as string
-    await createClient({ server: url }).jobs.enqueue({ type: 'echo', name: 'before', params: {} })
     const page = await openPage(url, '/jobs')
+    await createClient({ server: url }).jobs.enqueue({ type: 'echo', name: 'before', params: {} })
     await page.getByRole('link', { name: 'before' }).waitFor()
     first.kill('SIGTERM')
     await first.exited
@@ -26,13 +26,45 @@ inBrowser('the dashboard', () => {
     expect(await page.getByRole('link', { name: 'before' }).count()).toBe(1)
 
     const port = new URL(url).port
+    // It goes on after the last event that it has heard.
+    const resumed = page.waitForRequest((request) => request.url().includes('/api/events?last_event_id='))
     const second = startPawl(['serve', '--port', port], workspace.folder)
     await second.prints(/^Pawl is ready at (\S+)/)
     await createClient({ server: url }).jobs.enqueue({ type: 'echo', name: 'after', params: {} })
     await page.getByRole('link', { name: 'after' }).waitFor()
+    await resumed
     await page.locator('.live[data-state="live"]').waitFor()
     second.kill('SIGTERM')
     await second.exited
+  })
+
+  test('shows what is new within a second, on every page that tells of jobs', async () => {
+    const stage = await openStage({ isStarted: false })
+    const schedule = await stage.client.schedules.create({ name: 'yearly', type: 'echo', cron: '0 0 1 1 *' })
+    const page = await stage.open('/')
+    let queued = 0
+    const seen: readonly (readonly [path: string, (id: string) => string])[] = [
+      ['/', () => `.figure dd:text-is("${queued}")`],
+      ['/jobs', (id) => `[data-row="${id}"]`],
+      ['/jobs?tab=queued', (id) => `[data-row="${id}"]`],
+      ['/schedules', (id) => `.strip a[href$="${id}"]`],
+      [`/schedules/${schedule.schedule_id}`, (id) => `[data-row="${id}"]`],
+    ]
+    const medians: [string, number][] = []
+    for (const [path, selector] of seen) {
+      await visit(page, path)
+      const took: number[] = []
+      for (let count = 0; count < 5; count++) {
+        const { job_id: id } = await stage.client.schedules.trigger(schedule.schedule_id)
+        queued++
+        const askedAt = performance.now()
+        await page.locator(selector(id)).first().waitFor()
+        took.push(performance.now() - askedAt)
+      }
+      // The median: a busy machine may be late once.
+      medians.push([path, took.toSorted((a, b) => a - b)[2] as number])
+    }
+    expect(medians.filter(([, ms]) => ms > 1_000)).toEqual([])
   })
 
   test('follows progress and the end of a job without being touched', async () => {

@@ -8,6 +8,8 @@ export type ListedRun = ItemOf<Answered<'GET /api/job-runs'>>
 export type Chain = Answered<'GET /api/jobs/{job_id}/chain'>
 export type LogLine = ItemOf<Answered<'GET /api/jobs/{job_id}/logs'>>
 export type Schedule = Answered<'GET /api/schedules/{schedule_id}'>
+/** A job as far as a strip of outcomes tells of it. */
+export type LatestJob = NonNullable<ItemOf<Answered<'GET /api/schedules'>>['latest_jobs']>[number]
 export type Preview = Answered<'POST /api/schedules/preview'>
 export type Template = Answered<'GET /api/job-templates/{template_id}'>
 export type Group = Answered<'GET /api/job-groups/{group_id}'>

@@ -2,8 +2,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiProblem } from '../api/http.ts'
 import { isPaused, type LiveEvent, listen } from './stream.ts'
 
-/** At most so often is the same thing asked for because something happened. */
-const RELOAD_EVERY_MS = 700
+/**
+ * After an answer, the same thing is left alone for three times as long as it took, within these: what happens is seen within
+ * a second, and a server that is slow is not asked without end.
+ */
+const REST_MIN_MS = 100
+const REST_MAX_MS = 500
 
 export interface Live<T> {
   readonly data: T | null
@@ -82,6 +86,7 @@ class ReloadLoop<T> {
   readonly #ended = new AbortController()
   #timer: ReturnType<typeof setTimeout> | undefined
   #loadedAt = 0
+  #restMs = 0
   #isLoading = false
   #isDirty = false
 
@@ -105,7 +110,7 @@ class ReloadLoop<T> {
   soon(): void {
     this.#isDirty = true
     if (isPaused.peek() || this.#timer !== undefined) return
-    const waitMs = Math.max(0, this.#loadedAt + RELOAD_EVERY_MS - performance.now())
+    const waitMs = Math.max(0, this.#loadedAt + this.#restMs - performance.now())
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (!isPaused.peek()) void this.#run()
@@ -125,6 +130,7 @@ class ReloadLoop<T> {
     if (this.#isLoading || !this.#isDirty) return
     this.#isLoading = true
     this.#isDirty = false
+    const beganAt = performance.now()
     try {
       const data = await this.#load(this.#ended.signal)
       if (!this.#ended.signal.aborted) this.#onData(data)
@@ -134,6 +140,7 @@ class ReloadLoop<T> {
     } finally {
       this.#isLoading = false
       this.#loadedAt = performance.now()
+      this.#restMs = Math.min(REST_MAX_MS, Math.max(REST_MIN_MS, 3 * (this.#loadedAt - beganAt)))
       if (this.#isDirty && !this.#ended.signal.aborted) this.soon()
     }
   }

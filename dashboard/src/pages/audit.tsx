@@ -4,7 +4,7 @@ import type { AuditEntry } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
 import { shortId } from '../parts/copy.tsx'
 import { NothingMatches, NothingYet } from '../parts/empty.tsx'
-import { TextField } from '../parts/field.tsx'
+import { CommittedField } from '../parts/field.tsx'
 import { Listing, PageHead } from '../parts/listing.tsx'
 import { Table } from '../parts/table.tsx'
 import { Ago } from '../parts/time.tsx'
@@ -23,9 +23,9 @@ function Subject({ entry }: { entry: AuditEntry }) {
   const page = PAGES.find(([prefix]) => entry.action.startsWith(prefix))?.[1]
   const words = `${shortId(entry.subject)}${entry.others > 0 ? ` and ${entry.others} more` : ''}`
   return page === undefined ? (
-    <span class="mono">{words}</span>
+    <span class="mono nowrap">{words}</span>
   ) : (
-    <a class="mono" href={href(page, entry.subject)}>
+    <a class="mono nowrap" href={href(page, entry.subject)}>
       {words}
     </a>
   )
@@ -60,17 +60,17 @@ export function AuditPage() {
       <div class="card">
         <div class="tools">
           <div class="pair grow">
-            <TextField
+            <CommittedField
               label="Actor"
               value={actor}
               placeholder="key:ci"
-              onInput={(value) => setQuery({ actor: value, cursor: null })}
+              onCommit={(value) => setQuery({ actor: value, cursor: null })}
             />
-            <TextField
+            <CommittedField
               label="Subject"
               value={subject}
               placeholder="The id of a job, schedule…"
-              onInput={(value) => setQuery({ subject: value, cursor: null })}
+              onCommit={(value) => setQuery({ subject: value, cursor: null })}
             />
           </div>
         </div>
@@ -97,7 +97,7 @@ export function AuditPage() {
                   key: 'action',
                   head: 'Action',
                   class: 'lead',
-                  cell: (entry) => <span class="mono">{entry.action}</span>,
+                  cell: (entry) => <span class="mono nowrap">{entry.action}</span>,
                 },
                 { key: 'at', head: 'When', class: 'side-cell', cell: (entry) => <Ago at={entry.at} /> },
                 { key: 'actor', head: 'Actor', cell: (entry) => <span class="clip">{entry.actor}</span> },

@@ -1,4 +1,4 @@
-import { durationWords } from '../parts/time.tsx'
+import { durationWords } from '../parts/duration-words.ts'
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 const DAY_NAMES = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']

@@ -1,23 +1,23 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ApiProblem, ask } from '../api/http.ts'
 import { mayOperate } from '../api/session.ts'
-import type { JobType, Reservation } from '../api/things.ts'
+import type { Reservation } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
+import { useTypes } from '../live/use-types.ts'
 import { shortId } from '../parts/copy.tsx'
 import { NothingYet } from '../parts/empty.tsx'
-import { AreaField, ChoiceField, TextField } from '../parts/field.tsx'
+import { ChoiceField, TextField } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Json } from '../parts/json.tsx'
-import { readJsonText } from '../parts/json-text.ts'
 import { Card, Listing, PageHead } from '../parts/listing.tsx'
-import { initialOf, isFormable, paramsOf, SchemaFields, type Typed } from '../parts/schema-form.tsx'
+import { useParams } from '../parts/params-field.tsx'
 import { Badge, lookOf } from '../parts/state.tsx'
 import { Table } from '../parts/table.tsx'
 import { Ago, Took } from '../parts/time.tsx'
 import { queryOf, setQuery } from '../route.ts'
 
 type Outcome =
-  | { readonly kind: 'running'; readonly since: string }
+  | { readonly kind: 'running'; readonly since: string; readonly before: string }
   | {
       readonly kind: 'done'
       readonly result: unknown
@@ -31,12 +31,12 @@ export function DirectPage() {
   return (
     <>
       <PageHead title="Direct" sub="Run a type now, in the next free place, before the queue. It makes no job." />
-      {mayOperate.value && <RunNow onDone={reservations.reload} />}
+      {mayOperate.value && <RunNow reservations={reservations.data?.items ?? []} onDone={reservations.reload} />}
       <Card title="Reservations" note="who asked, what came of it">
         <Listing
           live={reservations}
           empty={
-            <NothingYet title="Nothing was run directly yet" command="pawl run <type> -p key=value">
+            <NothingYet title="Nothing was run directly yet" command="pawl run <type>">
               Each direct execution leaves its reservation here.
             </NothingYet>
           }
@@ -57,38 +57,22 @@ function useReservations() {
   )
 }
 
-function RunNow({ onDone }: { onDone: () => void }) {
-  const types = useLive(
-    'direct types',
-    (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }),
-    {
-      concerns: () => false,
-    },
-  )
-  const known = types.data?.items ?? ([] as readonly JobType[])
+function RunNow({ reservations, onDone }: { reservations: readonly Reservation[]; onDone: () => void }) {
+  const known = useTypes() ?? []
   const name = queryOf('type') || known.find((type) => type.registered)?.type || ''
   const type = known.find((one) => one.type === name)
-  const schema = isFormable(type?.params_schema) ? type?.params_schema : null
-  const [isJson, setJson] = useState(false)
-  const [text, setText] = useState('{}')
-  const [typed, setTyped] = useState<Typed>({})
+  const params = useParams(name, type?.params_schema)
   const [waitSeconds, setWaitSeconds] = useState('60')
   const [onBusy, setOnBusy] = useState<'wait' | 'reject'>('wait')
   const [outcome, setOutcome] = useState<Outcome | null>(null)
-  const usesForm = isFormable(schema) && !isJson
-  useEffect(() => setTyped(isFormable(schema) ? initialOf(schema) : {}), [name, schema !== null])
-
-  const form = isFormable(schema) ? paramsOf(schema, typed) : { value: {}, wrong: {} }
-  const read = readJsonText(text)
-  const isReady = name !== '' && (usesForm ? Object.keys(form.wrong).length === 0 : read.wrong === null)
+  const isReady = name !== '' && params.isReady
   const run = async () => {
-    setOutcome({ kind: 'running', since: new Date().toISOString() })
-    const params = usesForm ? form.value : read.value
+    setOutcome({ kind: 'running', since: new Date().toISOString(), before: reservations[0]?.reservation_id ?? '' })
     try {
       const answer = await ask('POST /api/direct/{type}', {
         params: { type: name },
         body: {
-          ...(params !== undefined && { params }),
+          ...(params.value !== undefined && { params: params.value }),
           wait_timeout_ms: Math.max(1, Number(waitSeconds)) * 1_000,
           on_busy: onBusy,
         },
@@ -117,11 +101,7 @@ function RunNow({ onDone }: { onDone: () => void }) {
       >
         <div class="card-head">
           <h2>Run now</h2>
-          {isFormable(schema) && (
-            <button type="button" class="button slim plain" onClick={() => setJson(!isJson)}>
-              {isJson ? 'As fields' : 'As JSON'}
-            </button>
-          )}
+          {params.toggle}
         </div>
         <div class="card-body stack">
           <ChoiceField
@@ -133,11 +113,7 @@ function RunNow({ onDone }: { onDone: () => void }) {
             }}
             options={known.map((one) => [one.type, one.registered ? one.type : `${one.type} (no node)`])}
           />
-          {usesForm ? (
-            <SchemaFields schema={schema as never} typed={typed} wrong={form.wrong} onChange={setTyped} />
-          ) : (
-            <AreaField label="Params (JSON)" value={text} onInput={setText} rows={6} wrong={read.wrong} />
-          )}
+          {params.field}
           <div class="pair">
             <ChoiceField
               label="If there is no free place"
@@ -157,19 +133,30 @@ function RunNow({ onDone }: { onDone: () => void }) {
       </form>
       <Card title="Outcome">
         <div class="card-body" aria-live="polite" data-outcome={outcome?.kind}>
-          <OutcomeView outcome={outcome} type={name} />
+          <OutcomeView outcome={outcome} type={name} reservations={reservations} />
         </div>
       </Card>
     </div>
   )
 }
 
-function OutcomeView({ outcome, type }: { outcome: Outcome | null; type: string }) {
+interface OutcomeProps {
+  readonly outcome: Outcome | null
+  readonly type: string
+  readonly reservations: readonly Reservation[]
+}
+
+function OutcomeView({ outcome, type, reservations }: OutcomeProps) {
   if (outcome === null) return <span class="faint">What it returns is shown here.</span>
   if (outcome.kind === 'running') {
+    // The newest of this type that was not there before: ids grow.
+    const own = reservations.find((one) => one.job_type === type && one.reservation_id > outcome.before)
+    const isRunning = own?.started_at != null
     return (
-      <span class="row">
-        <Badge look={lookOf('RUNNING')} /> {type} waits or runs, <Took from={outcome.since} to={null} />
+      <span class="row" data-waits={!isRunning}>
+        <Badge look={lookOf(isRunning ? 'RUNNING' : 'WAITING')} />
+        {isRunning ? `${type} runs` : `${type} waits for the next free place`},{' '}
+        <Took from={own?.started_at ?? outcome.since} to={null} />
       </span>
     )
   }

@@ -59,7 +59,10 @@ export function GroupsPage() {
         <Listing
           live={groups}
           empty={
-            <NothingYet title="No groups yet" command="pawl groups create --file jobs.json">
+            <NothingYet
+              title="No groups yet"
+              command={`echo '[{"type":"<type>"}]' | pawl groups create my-group --file -`}
+            >
               A group is a batch of jobs, in parallel or one after the other.
             </NothingYet>
           }

@@ -170,7 +170,8 @@ function EditDialog({ job, onClose, onDone }: { job: Job; onClose: () => void; o
   const before = mayRead ? printExact(job.params) : ''
   const [text, setText] = useState(before)
   const [priority, setPriority] = useState(String(job.priority))
-  const [isDue, setDue] = useState(false)
+  const dueBefore = job.hold === 'delayed' ? localMinute(job.run_at) : ''
+  const [due, setDue] = useState(dueBefore)
   const read = readJsonText(text)
   const act = async () => {
     await ask('PATCH /api/jobs/{job_id}', {
@@ -178,7 +179,7 @@ function EditDialog({ job, onClose, onDone }: { job: Job; onClose: () => void; o
       body: {
         ...(Number(priority) !== job.priority && { priority: Number(priority) }),
         ...(text !== before && { params: read.value }),
-        ...(isDue && { run_at: null }),
+        ...(due !== dueBefore && { run_at: due === '' ? null : new Date(due).toISOString() }),
       },
     })
     say('Changed.')
@@ -189,22 +190,36 @@ function EditDialog({ job, onClose, onDone }: { job: Job; onClose: () => void; o
       title="Edit the queued job"
       submit="Save"
       isBig
-      isReady={read.wrong === null}
+      isReady={read.wrong === null && (text !== before || due !== dueBefore || Number(priority) !== job.priority)}
       onClose={onClose}
       onSubmit={act}
     >
-      <TextField
-        label="Priority"
-        type="number"
-        value={priority}
-        onInput={setPriority}
-        hint="A new priority puts it last there."
-        required
-      />
+      <div class="pair">
+        <TextField
+          label="Priority"
+          type="number"
+          value={priority}
+          onInput={setPriority}
+          hint="A new priority puts it last there."
+          required
+        />
+        {(job.hold === null || job.hold === 'delayed') && (
+          <TextField
+            label="Not before"
+            type="datetime-local"
+            value={due}
+            onInput={setDue}
+            hint="In your zone. Empty: as soon as it can."
+          />
+        )}
+      </div>
       {mayRead && <AreaField label="Params (JSON)" value={text} onInput={setText} rows={10} wrong={read.wrong} />}
-      {job.hold === 'delayed' && (
-        <CheckField label="Start as soon as it can, not later" checked={isDue} onChange={setDue} />
-      )}
     </FormDialog>
   )
+}
+
+/** As a field of the kind `datetime-local` wants it: in the viewer's zone, without one. */
+function localMinute(instant: string): string {
+  const at = new Date(instant)
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

@@ -62,11 +62,12 @@ export function hasFilters(): boolean {
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** `2h` ago, or a date. Null: neither. */
+/** `2h` ago, or a date: of the viewer's zone, unless it names one. Null: neither. */
 function instantOf(text: string, nowMs: number): string | null {
   const ago = /^(\d+)\s*(s|m|min|h|d)$/.exec(text)
   if (ago) return new Date(nowMs - Number(ago[1]) * (UNITS_MS[ago[2] as string] as number)).toISOString()
-  const at = Date.parse(text)
+  // A date alone would be read as one of UTC.
+  const at = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00` : text)
   return Number.isNaN(at) ? null : new Date(at).toISOString()
 }
 

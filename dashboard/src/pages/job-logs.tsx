@@ -44,7 +44,7 @@ export function JobLogs({ jobId, isRunning }: { jobId: string; isRunning: boolea
       note={
         count > 0 && (
           <span class="row">
-            {count} lines
+            {count.toLocaleString('en')} {count === 1 ? 'line' : 'lines'}
             <input
               class="input find"
               aria-label="Find in logs"

@@ -3,19 +3,21 @@ import { ask } from '../api/http.ts'
 import type { Job, ListedRun, Run } from '../api/things.ts'
 import { type Live, useLive } from '../live/use-live.ts'
 import { Copy, shortId } from '../parts/copy.tsx'
+import { durationWords } from '../parts/duration-words.ts'
 import { CannotLoad, Loading } from '../parts/empty.tsx'
 import { Graph } from '../parts/graph.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Json, Redacted, Text } from '../parts/json.tsx'
 import { Card, PageHead, Stale } from '../parts/listing.tsx'
 import { Badge, lookOf, lookOfJob, Tags } from '../parts/state.tsx'
-import { Ago, durationWords, FullTime } from '../parts/time.tsx'
+import { Ago, FullTime } from '../parts/time.tsx'
 import { Words } from '../parts/words.tsx'
 import { href } from '../route.ts'
 import { AuditList } from './audit.tsx'
 import { JobActions } from './job-actions.tsx'
 import { jobName } from './job-columns.tsx'
 import { JobLogs } from './job-logs.tsx'
+import { JobOutput } from './job-output.tsx'
 import { JobTimeline } from './job-timeline.tsx'
 
 /** So many parents, children and earlier attempts are looked up. */
@@ -54,6 +56,7 @@ async function loadJob(id: string, signal: AbortSignal) {
     chain,
     why,
     children: children.items,
+    areRelativesCut: children.next_cursor !== null || job.depends_on.length > RELATIVES_MAX,
     deliveries,
     audit,
     runs: byJob,
@@ -70,6 +73,10 @@ export function JobPage({ id }: { id: string }) {
       event.job_id === id || event.chain_id === live.data?.job.chain_id || isRelative(live.data, event.job_id),
     everyMs: 5_000,
   })
+  const nodes = useLive('node names', (signal) => ask('GET /api/nodes', { query: { limit: '200' } as never, signal }), {
+    concerns: () => false,
+  })
+  const nodeNames = new Map(nodes.data?.items.map((node) => [node.node_id, node.name]))
   const { data, problem } = live
   if (data === null) return problem ? <CannotLoad problem={problem} onRetry={live.reload} /> : <Loading />
   const { job, chain, run } = data
@@ -100,7 +107,7 @@ export function JobPage({ id }: { id: string }) {
             title="Timeline"
             note={chain.settled ? `Settled: ${lookOf(chain.outcome ?? '').word.toLowerCase()}` : 'Not settled'}
           >
-            <JobTimeline chain={chain} runs={data.runs} currentId={job.job_id} />
+            <JobTimeline chain={chain} runs={data.runs} currentId={job.job_id} nodeNames={nodeNames} />
           </Card>
           {run?.error && <ErrorCard run={run} />}
           <div class="cards even">
@@ -120,7 +127,10 @@ export function JobPage({ id }: { id: string }) {
             </Card>
           </div>
           {(data.parents.length > 0 || data.children.length > 0) && (
-            <Card title="Depends on, and what depends on it">
+            <Card
+              title="Depends on, and what depends on it"
+              note={data.areRelativesCut ? `the first ${RELATIVES_MAX} of each are shown` : undefined}
+            >
               <Graph
                 boxes={[...data.parents, job, ...data.children].map((one) => ({
                   id: one.chain_id,
@@ -137,10 +147,13 @@ export function JobPage({ id }: { id: string }) {
               />
             </Card>
           )}
+          {run !== null && run.log_path !== null && (
+            <JobOutput jobId={job.job_id} isRunning={job.status === 'RUNNING'} />
+          )}
           <JobLogs jobId={job.job_id} isRunning={job.status === 'RUNNING'} />
         </div>
         <div class="stack wide">
-          <Facts job={job} run={run} />
+          <Facts job={job} run={run} nodeNames={nodeNames} />
           {run && run.artifacts.length > 0 && (
             <Card title="Artifacts">
               <ul class="card-body stack tight">
@@ -265,11 +278,18 @@ function ErrorCard({ run }: { run: Run }) {
   )
 }
 
-function Facts({ job, run }: { job: Job; run: Run | null }) {
+function countOf(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+function Facts({ job, run, nodeNames }: { job: Job; run: Run | null; nodeNames: ReadonlyMap<string, string> }) {
   const { backoff, max_retries: retries, max_crash_retries: crashes } = job.retry_policy
   const rows: [string, ComponentChildren][] = [
     ['Priority', `${job.priority}, position ${job.position}`],
-    ['Attempt', `${job.attempt} (${job.error_retries} retries after errors, ${job.crash_retries} after crashes)`],
+    [
+      'Attempt',
+      `${job.attempt} (${countOf(job.error_retries, 'retry', 'retries')} after errors, ${job.crash_retries} after crashes)`,
+    ],
     ['Retries', `${retries} after errors, ${crashes} after crashes, ${backoff.kind}`],
     ['Timeout', job.timeout_ms === null ? 'none' : durationWords(job.timeout_ms)],
     ['Accepted', <FullTime at={job.created_at} />],
@@ -282,7 +302,7 @@ function Facts({ job, run }: { job: Job; run: Run | null }) {
         '–'
       ) : (
         <span class="mono" title={run.node}>
-          {shortId(run.node)}
+          {nodeNames.get(run.node) ?? shortId(run.node)}
         </span>
       ),
     ],

@@ -5,7 +5,8 @@ import { mayOperate } from '../api/session.ts'
 import type { Job } from '../api/things.ts'
 import { hold, release } from '../live/stream.ts'
 import { useLive } from '../live/use-live.ts'
-import { NothingMatches, NothingYet, WindowLimited } from '../parts/empty.tsx'
+import { useTypes } from '../live/use-types.ts'
+import { NothingMatches, NothingYet } from '../parts/empty.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Listing, PageHead } from '../parts/listing.tsx'
 import { Table } from '../parts/table.tsx'
@@ -13,8 +14,10 @@ import { attempt } from '../parts/toast.tsx'
 import { TokenSearch } from '../parts/token-search.tsx'
 import { href, hrefWith, place, queryOf, setQuery } from '../route.ts'
 import { BulkDialog, type Target } from './bulk.tsx'
-import { DEFAULT_COLUMNS, JOB_COLUMNS, jobName } from './job-columns.tsx'
+import { ColumnChoice, chosenColumns, jobName } from './job-columns.tsx'
 import { FILTERS, filtersOf, hasFilters, questionOf, TABS, type Tab, tabOf } from './job-filters.ts'
+import { NewJobDialog } from './new-job.tsx'
+import { SearchFurther } from './search-further.tsx'
 
 const PAGE_LIMIT = 50
 
@@ -24,15 +27,18 @@ export function JobsPage() {
   const cursor = query.get('cursor') ?? ''
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [areAllMatching, setAllMatching] = useState(false)
+  /** Whoever changes the choice means what is ticked, and no longer all that match. */
+  const choose = (ids: ReadonlySet<string>) => {
+    setChosen(ids)
+    setAllMatching(false)
+  }
+  const [isNewOpen, setNewOpen] = useState(false)
   const [bulk, setBulk] = useState<{ kind: 'cancel' | 'retry'; target: Target } | null>(null)
   const key = JSON.stringify([question, cursor])
   const jobs = useLive(key, (signal) => listJobs({ ...question, limit: PAGE_LIMIT, ...(cursor && { cursor }) }, signal))
-  const types = useLive('types', (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }), {
-    concerns: () => false,
-  })
+  const types = useTypes() ?? []
   useEffect(() => {
-    setChosen(new Set())
-    setAllMatching(false)
+    choose(new Set())
   }, [key])
   useEffect(() => {
     if (chosen.size > 0) hold('selection')
@@ -58,11 +64,20 @@ export function JobsPage() {
     )
   return (
     <>
-      <PageHead title="Jobs" sub={isQueue ? 'In the order in which they will start' : undefined} />
+      <PageHead title="Jobs" sub={isQueue ? 'In the order in which they will start' : undefined}>
+        {mayOperate.value && (
+          <button type="button" class="button primary" onClick={() => setNewOpen(true)}>
+            <Icon name="plus" /> New job
+          </button>
+        )}
+      </PageHead>
       <div class="card">
         <Tabs tab={tab} />
         <div class="tools">
-          <TokenSearch types={types.data?.items.map(({ type }) => type) ?? []} />
+          <TokenSearch
+            types={types.map(({ type }) => type)}
+            tags={[...new Set(jobs.data?.items.flatMap(({ tags }) => tags))]}
+          />
           <ColumnChoice />
         </div>
         {chosen.size > 0 && (
@@ -79,7 +94,7 @@ export function JobsPage() {
             <button type="button" class="button slim" onClick={() => setBulk({ kind: 'retry', target })}>
               <Icon name="retry" /> Retry
             </button>
-            <button type="button" class="link" onClick={() => setChosen(new Set())}>
+            <button type="button" class="link" onClick={() => choose(new Set())}>
               Clear
             </button>
           </div>
@@ -90,7 +105,7 @@ export function JobsPage() {
             hasFilters() ? (
               <NothingMatches what="jobs" onClear={clear} />
             ) : tab === 'all' ? (
-              <NothingYet title="No jobs yet" command="pawl enqueue <type> -p key=value">
+              <NothingYet title="No jobs yet" command="pawl enqueue <type>">
                 A job appears here the moment it is accepted.
               </NothingYet>
             ) : (
@@ -100,9 +115,7 @@ export function JobsPage() {
         >
           {(items) =>
             items.length === 0 && jobs.data?.limited === true ? (
-              <WindowLimited onMore={() => setQuery({ cursor: jobs.data?.next_cursor ?? null }, { push: true })}>
-                The latest jobs were looked at, and none matches. Older ones may.
-              </WindowLimited>
+              <SearchFurther question={question} cursor={jobs.data.next_cursor} limit={PAGE_LIMIT} key={key} />
             ) : (
               <>
                 <Table
@@ -112,7 +125,7 @@ export function JobsPage() {
                   keyOf={(job) => job.job_id}
                   nameOf={jobName}
                   hrefOf={(job) => href('jobs', job.job_id)}
-                  selection={mayOperate.value ? { ids: chosen, set: setChosen } : undefined}
+                  selection={mayOperate.value ? { ids: chosen, set: choose } : undefined}
                   onMove={isQueue && mayOperate.value ? move : undefined}
                 />
                 {jobs.data?.limited === true && (
@@ -125,46 +138,16 @@ export function JobsPage() {
           }
         </Listing>
       </div>
+      {isNewOpen && <NewJobDialog types={types} onClose={() => setNewOpen(false)} />}
       {bulk && (
         <BulkDialog
           kind={bulk.kind}
           target={bulk.target}
           onClose={() => setBulk(null)}
-          onStarted={() => setChosen(new Set())}
+          onStarted={() => choose(new Set())}
         />
       )}
     </>
-  )
-}
-
-function chosenColumns() {
-  const named = queryOf('columns')
-  const keys = named === '' ? DEFAULT_COLUMNS : named.split('.')
-  return JOB_COLUMNS.filter((column, index) => index < 2 || keys.includes(column.key))
-}
-
-function ColumnChoice() {
-  const keys = chosenColumns().map((column) => column.key)
-  const toggle = (key: string) => {
-    const next = keys.includes(key) ? keys.filter((other) => other !== key) : [...keys, key]
-    setQuery({
-      columns: next.slice(2).length === 0 ? 'job' : next.filter((name) => name !== 'job' && name !== 'state').join('.'),
-    })
-  }
-  return (
-    <details class="menu">
-      <summary class="button">
-        <Icon name="columns" /> Columns
-      </summary>
-      <div class="menu-body">
-        {JOB_COLUMNS.slice(2).map((column) => (
-          <label key={column.key}>
-            <input type="checkbox" checked={keys.includes(column.key)} onChange={() => toggle(column.key)} />
-            {column.head}
-          </label>
-        ))}
-      </div>
-    </details>
   )
 }
 

@@ -20,8 +20,8 @@ function lookOfNode(node: Node): Look {
 export function NodeRows({ nodes }: { nodes: readonly Node[] }) {
   if (nodes.length === 0) {
     return (
-      <NothingYet title="No nodes" command="pawl worker">
-        Nothing executes jobs on this store.
+      <NothingYet title="No nodes">
+        Nothing executes jobs on this store. <code>pawl worker</code>, beside your <code>pawl.config.ts</code>, does.
       </NothingYet>
     )
   }

@@ -67,7 +67,7 @@ export function OperationsPage() {
           empty={
             <NothingYet
               title="No bulk operations yet"
-              command="pawl jobs cancel --status QUEUED --type <type> --dry-run"
+              command="pawl jobs cancel --all --status QUEUED --type <type> --dry-run"
             >
               Select jobs on the Jobs page, then cancel or retry them.
             </NothingYet>
@@ -88,7 +88,7 @@ export function OperationsPage() {
                     <span class="main-cell">
                       <strong>
                         {operation.kind === 'cancel' ? 'Cancel' : 'Retry'}
-                        {operation.operation_id === wanted && <span class="tag">just begun</span>}
+                        {operation.operation_id === wanted && <span class="tag">this one</span>}
                       </strong>
                       <span class="under clip">{targetWords(operation)}</span>
                     </span>

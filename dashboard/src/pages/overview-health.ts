@@ -1,5 +1,5 @@
 import type { Node, Schedule, Statistics } from '../api/things.ts'
-import { durationWords } from '../parts/time.tsx'
+import { durationWords } from '../parts/duration-words.ts'
 
 export interface Health {
   readonly tone: 'good' | 'warn' | 'bad'
@@ -9,6 +9,10 @@ export interface Health {
 const OLDEST_READY_MS = 60_000
 const SCHEDULE_LATE_MS = 10_000
 const NODE_SILENT_MS = 10_000
+
+export function countWords(count: number, countedTo: number): string {
+  return `${count.toLocaleString('en')}${count >= countedTo ? ' or more' : ''}`
+}
 
 interface Seen {
   readonly statistics: Statistics
@@ -24,7 +28,11 @@ export function decideHealth({ statistics, schedules, nodes, nowMs }: Seen): Hea
   const warn: string[] = []
   const claiming = nodes.filter((node) => node.alive && node.claims)
   if (claiming.length === 0) {
-    bad.push(queue.queued > 0 ? `no node takes jobs, ${queue.queued.toLocaleString('en')} wait` : 'no node takes jobs')
+    bad.push(
+      queue.queued > 0
+        ? `no node takes jobs, ${countWords(queue.queued, queue.counted_to)} wait`
+        : 'no node takes jobs',
+    )
   }
   for (const node of nodes) {
     const silentMs = node.last_seen_at ? nowMs - Date.parse(node.last_seen_at) : 0
@@ -42,7 +50,8 @@ export function decideHealth({ statistics, schedules, nodes, nowMs }: Seen): Hea
   const all = [...bad, ...warn]
   if (all.length > 0) return { tone: bad.length > 0 ? 'bad' : 'warn', sentence: sentenceOf(all) }
   const nodeWords = `${claiming.length} ${claiming.length === 1 ? 'node takes' : 'nodes take'} jobs`
-  const queueWords = queue.ready === 0 ? 'nothing waits that could run' : `${queue.ready.toLocaleString('en')} ready`
+  const queueWords =
+    queue.ready === 0 ? 'nothing waits that could run' : `${countWords(queue.ready, queue.counted_to)} ready`
   return { tone: 'good', sentence: sentenceOf(['All is well', nodeWords, queueWords]) }
 }
 

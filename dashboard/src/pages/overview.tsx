@@ -5,25 +5,22 @@ import { listJobs } from '../api/list-jobs.ts'
 import type { Failures, Job, ListedRun } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
 import { Chart } from '../parts/chart.tsx'
+import { durationWords } from '../parts/duration-words.ts'
 import { CannotLoad, Loading, NothingYet } from '../parts/empty.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Card, PageHead, Stale } from '../parts/listing.tsx'
-import { Ago, durationWords, now, Took } from '../parts/time.tsx'
+import { Ago, now, Took } from '../parts/time.tsx'
 import { href, hrefWith } from '../route.ts'
 import { jobName } from './job-columns.tsx'
 import { NodeRows } from './nodes.tsx'
-import { decideHealth } from './overview-health.ts'
+import { countWords, decideHealth } from './overview-health.ts'
 
 const RUNNING_SHOWN = 8
 
-async function load(signal: AbortSignal) {
-  const page = { limit: '200' } as never
-  const [statistics, recent, schedules, nodes, failures, running] = await Promise.all([
+/** What changes with every job: asked for apart from the rest, so that it is there at once. */
+async function loadQueue(signal: AbortSignal) {
+  const [statistics, running] = await Promise.all([
     ask('GET /api/statistics', { signal }),
-    ask('GET /api/statistics/recent', { signal }),
-    ask('GET /api/schedules', { query: page, signal }),
-    ask('GET /api/nodes', { query: page, signal }),
-    ask('GET /api/failures', { query: { limit: '8' } as never, signal }),
     listJobs({ status: 'RUNNING', limit: RUNNING_SHOWN }, signal),
   ])
   const runs = await Promise.all(
@@ -31,18 +28,35 @@ async function load(signal: AbortSignal) {
       ask('GET /api/jobs/{job_id}/runs', { params: { job_id: job.job_id }, signal }).then(({ items }) => items[0]),
     ),
   )
-  return { statistics, recent, schedules: schedules.items, nodes: nodes.items, failures, running: running.items, runs }
+  return { statistics, running: running.items, runs }
 }
 
-type Seen = Awaited<ReturnType<typeof load>>
+async function loadRest(signal: AbortSignal) {
+  const page = { limit: '200' } as never
+  const [recent, schedules, nodes, failures] = await Promise.all([
+    ask('GET /api/statistics/recent', { signal }),
+    ask('GET /api/schedules', { query: page, signal }),
+    ask('GET /api/nodes', { query: page, signal }),
+    ask('GET /api/failures', { query: { limit: '8' } as never, signal }),
+  ])
+  return { recent, schedules: schedules.items, nodes: nodes.items, failures }
+}
+
+type Seen = Awaited<ReturnType<typeof loadQueue>> & Awaited<ReturnType<typeof loadRest>>
 
 export function OverviewPage() {
-  const live = useLive('overview', load, { concerns: () => true, everyMs: 5_000 })
-  const { data, problem } = live
+  const queue = useLive('overview: queue', loadQueue, { concerns: () => true, everyMs: 5_000 })
+  const rest = useLive('overview: rest', loadRest, { everyMs: 5_000 })
+  const problem = queue.problem ?? rest.problem
+  const data = queue.data && rest.data && { ...queue.data, ...rest.data }
+  const reload = () => {
+    queue.reload()
+    rest.reload()
+  }
   return (
     <>
       <PageHead title="Overview" />
-      {data === null && (problem ? <CannotLoad problem={problem} onRetry={live.reload} /> : <Loading />)}
+      {data === null && (problem ? <CannotLoad problem={problem} onRetry={reload} /> : <Loading />)}
       {data !== null && (
         <>
           {problem && <Stale />}
@@ -85,9 +99,9 @@ function Figures({ data: { statistics, recent } }: { data: Seen }) {
       <Figure
         name="Queued"
         to={hrefWith(['jobs'], { tab: 'queued' })}
-        under={`${queue.ready.toLocaleString('en')} ready`}
+        under={`${countWords(queue.ready, queue.counted_to)} ready`}
       >
-        {queue.queued.toLocaleString('en')}
+        {countWords(queue.queued, queue.counted_to).replace(' or more', '+')}
       </Figure>
       <Figure
         name="Running"
@@ -98,7 +112,7 @@ function Figures({ data: { statistics, recent } }: { data: Seen }) {
             : 'jobs'
         }
       >
-        {queue.running.toLocaleString('en')}
+        {countWords(queue.running, queue.counted_to).replace(' or more', '+')}
       </Figure>
       <Figure name="Ran in the last hour" under={`${hour.failed.toLocaleString('en')} failed`}>
         {hour.executed.toLocaleString('en')}
@@ -151,24 +165,19 @@ function Throughput({ data: { statistics, recent } }: { data: Seen }) {
             <span class="key bad">failed</span>
             <span class="key">skipped</span>
           </span>
-          <button
-            type="button"
-            class="button slim"
-            aria-pressed={span === 'hour'}
-            disabled={span === 'hour'}
-            onClick={() => setSpan('hour')}
-          >
-            Hour
-          </button>
-          <button
-            type="button"
-            class="button slim"
-            aria-pressed={span === 'day'}
-            disabled={span === 'day'}
-            onClick={() => setSpan('day')}
-          >
-            Day
-          </button>
+          <span class="choice" role="group" aria-label="How far back">
+            {(['hour', 'day'] as const).map((one) => (
+              <button
+                type="button"
+                class="button slim"
+                aria-pressed={span === one}
+                onClick={() => setSpan(one)}
+                key={one}
+              >
+                {one === 'hour' ? 'Hour' : 'Day'}
+              </button>
+            ))}
+          </span>
         </span>
       }
     >
@@ -231,6 +240,32 @@ function Running({ jobs, runs }: { jobs: readonly Job[]; runs: readonly (ListedR
   )
 }
 
+/** Long enough to tell errors apart, short enough for an address. */
+const ERROR_PART_MAX = 80
+
+/** The longest part of a message without numbers: they differ from one failure of a kind to the next. */
+function steadyPart(message: string): string {
+  const parts = (message.split('\n')[0] ?? '').split(/\S*\d\S*/)
+  const longest = parts.map((part) => part.trim()).toSorted((a, b) => b.length - a.length)[0] ?? ''
+  return longest.slice(0, ERROR_PART_MAX)
+}
+
+/** How many there were, and the way to all of them, where they can be retried together. */
+function SameFailures({ failure }: { failure: Failures['items'][number] }) {
+  const words = `× ${failure.count.toLocaleString('en')}`
+  const error = steadyPart(failure.message)
+  if ('redacted' in failure || error === '') return <strong class="num tone-bad">{words}</strong>
+  return (
+    <a
+      class="num tone-bad"
+      href={hrefWith(['jobs'], { tab: 'failed', type: failure.job_type, error })}
+      title="Jobs that failed with such an error"
+    >
+      {words}
+    </a>
+  )
+}
+
 function RecentFailures({ failures }: { failures: Failures }) {
   return (
     <Card
@@ -256,7 +291,7 @@ function RecentFailures({ failures }: { failures: Failures }) {
               <span class="bar-cell num faint">
                 last <Ago at={failure.last_seen_at} />
               </span>
-              <strong class="num tone-bad">× {failure.count.toLocaleString('en')}</strong>
+              <SameFailures failure={failure} />
             </li>
           ))}
         </ul>

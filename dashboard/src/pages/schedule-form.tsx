@@ -3,6 +3,7 @@ import { printExact } from '../api/exact-json.ts'
 import { ask, wordsOf } from '../api/http.ts'
 import type { Preview, Schedule } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
+import { useTypes } from '../live/use-types.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { AreaField, ChoiceField, TextField } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -12,8 +13,8 @@ import { cronWords } from './cron-words.ts'
 
 const ZONES: readonly string[] = Intl.supportedValuesOf?.('timeZone') ?? []
 const NOTES = {
-  'dst-gap': 'the clock is set forward: fires right after the gap',
-  'dst-overlap': 'the clock is set back: fires at the first pass',
+  'dst-gap': 'DST: the clock is set forward over this time. It fires right after the gap.',
+  'dst-overlap': 'DST: the clock shows this time twice. It fires the first time.',
 } as const
 
 /** The next slots, in the schedule's zone and in the viewer's, with what the change of clocks does to them. */
@@ -24,18 +25,14 @@ export function Slots({ items, zone }: { items: Preview['items']; zone: string }
       <li class="faint small">
         <span>{zone}</span>
         <span>Here ({own})</span>
-        <span />
       </li>
       {items.map((slot) => (
         <li key={slot.at}>
           <span>{slot.local.replace('T', ' ').replace(/\.\d+/, '')}</span>
           <span class="soft">{fullTime(slot.at)}</span>
-          {slot.note === null ? (
-            <span />
-          ) : (
-            <span class="badge warn" title={NOTES[slot.note]}>
-              <Icon name="warn" />
-              {slot.note === 'dst-gap' ? 'DST gap' : 'DST overlap'}
+          {slot.note !== null && (
+            <span class="dst">
+              <Icon name="warn" /> {NOTES[slot.note]}
             </span>
           )}
         </li>
@@ -102,11 +99,7 @@ export function ScheduleDialog({
   const [missed, setMissed] = useState<Schedule['missed']>(schedule?.missed ?? 'one')
   const [overlap, setOverlap] = useState<Schedule['overlap']>(schedule?.overlap ?? 'allow')
   const [params, setParams] = useState(schedule?.param_overrides == null ? '' : printExact(schedule.param_overrides))
-  const types = useLive(
-    'schedule types',
-    (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }),
-    { concerns: () => false },
-  )
+  const types = useTypes() ?? []
   const templates = useLive(
     'schedule templates',
     (signal) => ask('GET /api/job-templates', { query: { limit: '200' } as never, signal }),
@@ -118,7 +111,7 @@ export function ScheduleDialog({
     timezone: zone,
   }
   const sources: [string, string][] = [
-    ...(types.data?.items ?? []).map(({ type }): [string, string] => [`type:${type}`, type]),
+    ...types.map(({ type }): [string, string] => [`type:${type}`, type]),
     ...(templates.data?.items ?? []).map((template): [string, string] => [
       template.template_id,
       `template: ${template.name}`,

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api/http.ts'
-import { listJobs } from '../api/list-jobs.ts'
 import { mayAdminister, mayOperate } from '../api/session.ts'
-import type { Job, Schedule } from '../api/things.ts'
+import type { LatestJob, Schedule } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
 import { NothingYet } from '../parts/empty.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -25,7 +24,7 @@ export function lookOfSchedule(schedule: Schedule): Look {
 }
 
 /** The last outcomes, oldest first: each is a link, with its state in words. */
-export function OutcomeStrip({ jobs }: { jobs: readonly Job[] }) {
+export function OutcomeStrip({ jobs }: { jobs: readonly LatestJob[] }) {
   if (jobs.length === 0) return <span class="faint small">none yet</span>
   return (
     <span class="strip" role="group" aria-label={`Last ${jobs.length} outcomes`}>
@@ -64,16 +63,11 @@ export function SchedulesPage() {
   const cursor = queryOf('cursor')
   const schedules = useLive(
     `schedules ${cursor}`,
-    async (signal) => {
-      const page = await ask('GET /api/schedules', {
-        query: { limit: '50', ...(cursor && { cursor }) } as never,
+    (signal) =>
+      ask('GET /api/schedules', {
+        query: { limit: '50', latest_jobs: OUTCOMES_SHOWN, ...(cursor && { cursor }) } as never,
         signal,
-      })
-      const outcomes = await Promise.all(
-        page.items.map(({ schedule_id }) => listJobs({ schedule_id, limit: OUTCOMES_SHOWN }, signal)),
-      )
-      return { ...page, items: page.items.map((schedule, index) => ({ schedule, jobs: outcomes[index]?.items ?? [] })) }
-    },
+      }),
     { everyMs: 5_000 },
   )
   return (
@@ -101,15 +95,15 @@ export function SchedulesPage() {
             <Table
               label="Schedules"
               rows={items}
-              keyOf={({ schedule }) => schedule.schedule_id}
-              nameOf={({ schedule }) => schedule.name}
-              hrefOf={({ schedule }) => href('schedules', schedule.schedule_id)}
+              keyOf={(schedule) => schedule.schedule_id}
+              nameOf={(schedule) => schedule.name}
+              hrefOf={(schedule) => href('schedules', schedule.schedule_id)}
               columns={[
                 {
                   key: 'name',
                   head: 'Schedule',
                   class: 'lead',
-                  cell: ({ schedule }) => (
+                  cell: (schedule) => (
                     <span class="main-cell">
                       <a class="clip" href={href('schedules', schedule.schedule_id)}>
                         {schedule.name}
@@ -122,16 +116,17 @@ export function SchedulesPage() {
                   key: 'state',
                   head: 'State',
                   class: 'side-cell',
-                  cell: ({ schedule }) => <Badge look={lookOfSchedule(schedule)} />,
+                  cell: (schedule) => <Badge look={lookOfSchedule(schedule)} />,
                 },
                 {
                   key: 'when',
                   head: 'When',
-                  cell: ({ schedule }) => (
+                  cell: (schedule) => (
                     <span class="main-cell">
                       <span>{timingWords(schedule)}</span>
                       <span class="under mono">
-                        {schedule.cron ?? `${schedule.every_ms} ms`} · {schedule.timezone}
+                        {schedule.cron === null ? '' : `${schedule.cron} · `}
+                        {schedule.timezone}
                       </span>
                     </span>
                   ),
@@ -140,19 +135,19 @@ export function SchedulesPage() {
                   key: 'next',
                   head: 'Next',
                   class: 'num',
-                  cell: ({ schedule }) =>
+                  cell: (schedule) =>
                     schedule.enabled ? <Ago at={schedule.next_trigger_at} /> : <span class="faint">–</span>,
                 },
                 {
                   key: 'last',
                   head: `Last ${OUTCOMES_SHOWN} outcomes`,
-                  cell: ({ jobs }) => <OutcomeStrip jobs={jobs} />,
+                  cell: (schedule) => <OutcomeStrip jobs={schedule.latest_jobs ?? []} />,
                 },
                 {
                   key: 'act',
                   head: '',
                   class: 'num',
-                  cell: ({ schedule }) =>
+                  cell: (schedule) =>
                     mayOperate.value && (
                       <span class="row keep tight">
                         <button type="button" class="button slim" onClick={() => trigger(schedule, schedules.reload)}>

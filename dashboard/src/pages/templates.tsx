@@ -4,6 +4,7 @@ import { ask } from '../api/http.ts'
 import { mayAdminister, mayOperate } from '../api/session.ts'
 import type { Template } from '../api/things.ts'
 import { useLive } from '../live/use-live.ts'
+import { useTypes } from '../live/use-types.ts'
 import { FormDialog } from '../parts/dialog.tsx'
 import { NothingYet } from '../parts/empty.tsx'
 import { AreaField, ChoiceField, TextField } from '../parts/field.tsx'
@@ -53,9 +54,7 @@ export function TemplatesPage() {
       <div class="card">
         <Listing
           live={templates}
-          empty={
-            <NothingYet title="No templates yet" command="pawl templates create <name> --type <type> -p key=value" />
-          }
+          empty={<NothingYet title="No templates yet" command="pawl templates create my-template --type <type>" />}
         >
           {(items) => (
             <Table
@@ -183,14 +182,7 @@ function TemplateDialog({
   const [type, setType] = useState(template?.job_type ?? '')
   const [params, setParams] = useState(printExact(template?.default_params ?? {}))
   const [description, setDescription] = useState(template?.description ?? '')
-  const types = useLive(
-    'template types',
-    (signal) => ask('GET /api/job-types', { query: { limit: '200' } as never, signal }),
-    {
-      concerns: () => false,
-    },
-  )
-  const names = types.data?.items.map((one) => one.type) ?? []
+  const names = useTypes()?.map((one) => one.type) ?? []
   const chosen = type || (names[0] ?? '')
   const read = readJsonText(params)
   const act = async () => {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { theme } from '../theme.ts'
@@ -39,6 +39,7 @@ function stacked(series: readonly ChartSeries[]): number[][] {
 }
 
 export function Chart({ label, times, series }: ChartProps) {
+  const [at, setAt] = useState<number | null>(null)
   const box = useRef<HTMLDivElement>(null)
   const drawn = useRef<uPlot | null>(null)
   const shape = series.map((one) => one.label).join()
@@ -51,7 +52,7 @@ export function Chart({ label, times, series }: ChartProps) {
     if (element === null) return
     const draw = () => {
       drawn.current?.destroy()
-      drawn.current = new uPlot(options(element, latest), data(), element)
+      drawn.current = new uPlot(options(element, latest, setAt), data(), element)
     }
     draw()
     const sized = new ResizeObserver(() => drawn.current?.setSize({ width: element.clientWidth, height: HEIGHT }))
@@ -68,10 +69,26 @@ export function Chart({ label, times, series }: ChartProps) {
   useEffect(() => {
     drawn.current?.setData(data())
   }, [times, series])
-  return <div class="chart" ref={box} role="img" aria-label={label} />
+  return (
+    <>
+      <div class="chart" ref={box} role="img" aria-label={label} />
+      <div class="chart-tip">{at === null ? '' : pointWords(times[at], series, at)}</div>
+    </>
+  )
 }
 
-function options(element: HTMLElement, latest: { readonly current: readonly ChartSeries[] }): uPlot.Options {
+/** What the bar under the mouse says, topmost first. */
+function pointWords(time: number | undefined, series: readonly ChartSeries[], at: number): string {
+  if (time === undefined) return ''
+  const words = series.toReversed().map((one) => `${(one.values[at] ?? 0).toLocaleString('en')} ${one.label}`)
+  return `${clock(time)} · ${words.join(', ')}`
+}
+
+function options(
+  element: HTMLElement,
+  latest: { readonly current: readonly ChartSeries[] },
+  onPoint: (index: number | null) => void,
+): uPlot.Options {
   const text = resolved('--faint', element)
   const line = resolved('--line', element)
   const axis = { stroke: text, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: '11px system-ui' }
@@ -80,10 +97,14 @@ function options(element: HTMLElement, latest: { readonly current: readonly Char
   return {
     width: element.clientWidth || 300,
     height: HEIGHT,
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     legend: { show: false },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(4, Math.ceil(max * 1.1))] } },
+    hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
+    scales: {
+      x: { range: (_plot, min, max) => halfABarMore(min, max, latest.current[0]?.values.length ?? 2) },
+      y: { range: (_plot, _min, max) => [0, Math.max(4, Math.ceil(max * 1.1))] },
+    },
     axes: [
       { ...axis, size: 26, gap: 6, grid: { show: false }, values: (_plot, splits) => splits.map(clock), space: 64 },
       {
@@ -108,6 +129,12 @@ function options(element: HTMLElement, latest: { readonly current: readonly Char
       }),
     ],
   }
+}
+
+/** So that the first and the last bar are whole. */
+function halfABarMore(min: number, max: number, count: number): [number, number] {
+  const half = (max - min) / Math.max(1, count - 1) / 2
+  return [min - half, max + half]
 }
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })

@@ -1,16 +1,33 @@
 import { useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
+import { say } from './toast.tsx'
+
+/** Whether it is in the clipboard now. Served without TLS from another machine, a page has no `navigator.clipboard`. */
+async function copyText(text: string): Promise<boolean> {
+  if (navigator.clipboard !== undefined) {
+    return navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+  }
+  const put = (event: ClipboardEvent) => {
+    event.clipboardData?.setData('text/plain', text)
+    event.preventDefault()
+  }
+  document.addEventListener('copy', put)
+  const isDone = document.execCommand('copy')
+  document.removeEventListener('copy', put)
+  return isDone
+}
 
 export function Copy({ text, what }: { text: string; what: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = () => {
-    void navigator.clipboard?.writeText(text).then(
-      () => {
-        setCopied(true)
-        setTimeout(() => setCopied(false), 1_500)
-      },
-      () => {},
-    )
+    void copyText(text).then((isDone) => {
+      if (!isDone) return say('The browser did not let us copy it.', { tone: 'bad' })
+      setCopied(true)
+      setTimeout(() => setCopied(false), 1_500)
+    })
   }
   return (
     <button

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import type { ApiProblem } from '../api/http.ts'
-import { Copy } from './copy.tsx'
+import { Command } from './command.tsx'
 import { Icon } from './icon.tsx'
 
-/** There is nothing yet. `command` is exactly what makes the first one. */
+/** There is nothing yet. `command` is exactly what makes the first one; see `Command` for what is filled in. */
 export function NothingYet({
   title,
   children,
@@ -18,12 +18,7 @@ export function NothingYet({
       <Icon name="box" />
       <strong>{title}</strong>
       {children && <p>{children}</p>}
-      {command && (
-        <div class="command">
-          <code>{command}</code>
-          <Copy text={command} what="command" />
-        </div>
-      )}
+      {command && <Command text={command} />}
     </div>
   )
 }
@@ -42,13 +37,21 @@ export function NothingMatches({ what, onClear }: { what: string; onClear: () =>
 }
 
 /** None so far, but not everything was looked at. */
-export function WindowLimited({ children, onMore }: { children: ComponentChildren; onMore: () => void }) {
+export function WindowLimited({
+  children,
+  onMore,
+  isBusy,
+}: {
+  children: ComponentChildren
+  onMore: () => void
+  isBusy: boolean
+}) {
   return (
     <div class="empty" data-empty="window-limited">
       <Icon name="clock" />
       <strong>Nothing found so far</strong>
-      <p>{children}</p>
-      <button type="button" class="button" onClick={onMore}>
+      <p role="status">{children}</p>
+      <button type="button" class="button" disabled={isBusy} onClick={onMore}>
         Search further back
       </button>
     </div>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useId } from 'preact/hooks'
+import { useId, useLayoutEffect, useState } from 'preact/hooks'
 
 interface FieldProps {
   readonly label: string
@@ -11,7 +11,7 @@ interface TextProps extends FieldProps {
   readonly value: string
   readonly onInput: (value: string) => void
   readonly placeholder?: string
-  readonly type?: 'text' | 'number' | 'password'
+  readonly type?: 'text' | 'number' | 'password' | 'datetime-local'
   readonly required?: boolean
   readonly list?: readonly string[]
   readonly isMono?: boolean
@@ -50,6 +50,37 @@ export function TextField(props: TextProps) {
         </datalist>
       )}
       <Under id={`${id}-under`} hint={hint} wrong={wrong} />
+    </div>
+  )
+}
+
+interface CommittedProps extends FieldProps {
+  readonly value: string
+  readonly onCommit: (value: string) => void
+  readonly placeholder?: string
+}
+
+/** A text that counts when it is done: by Enter, or by leaving the field. */
+export function CommittedField({ label, value, onCommit, placeholder, hint }: CommittedProps) {
+  const [typed, setTyped] = useState(value)
+  // Before the page is painted: afterwards it would undo what was typed meanwhile.
+  useLayoutEffect(() => setTyped(value), [value])
+  return (
+    <div
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') onCommit(typed.trim())
+      }}
+      onFocusOut={() => {
+        if (typed.trim() !== value) onCommit(typed.trim())
+      }}
+    >
+      <TextField
+        label={label}
+        value={typed}
+        onInput={setTyped}
+        {...(placeholder && { placeholder })}
+        {...(hint && { hint })}
+      />
     </div>
   )
 }

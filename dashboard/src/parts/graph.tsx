@@ -11,7 +11,7 @@ export interface Box {
 
 export type Edge = readonly [from: string, to: string]
 
-const WIDTH = 190
+const WIDTH = 210
 const HEIGHT = 44
 const GAP_X = 56
 const GAP_Y = 12

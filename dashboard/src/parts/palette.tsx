@@ -1,10 +1,13 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
 import { mayAdminister } from '../api/session.ts'
 import { JUMPS, openPanel } from '../keyboard.ts'
+import { useTypes } from '../live/use-types.ts'
 import { go, href, hrefWith } from '../route.ts'
 import { setTheme } from '../theme.ts'
 import { Dialog } from './dialog.tsx'
 import { Icon, type IconName } from './icon.tsx'
+import { containing } from './search-suggestions.ts'
 
 interface Entry {
   readonly title: string
@@ -39,7 +42,14 @@ function entries(): Entry[] {
   ]
 }
 
-function matching(text: string): Entry[] {
+/** So many types are offered for what was typed. */
+const TYPES_SHOWN_MAX = 5
+
+function ofType(type: string): Entry {
+  return { title: `Jobs of type ${type}`, note: 'Search', icon: 'search', act: () => go(hrefWith(['jobs'], { type })) }
+}
+
+function matching(text: string, types: readonly string[]): Entry[] {
   const wanted = text.trim().toLowerCase()
   const found = entries().filter(({ title, note }) => `${title} ${note}`.toLowerCase().includes(wanted))
   if (wanted === '') return found
@@ -47,13 +57,10 @@ function matching(text: string): Entry[] {
     found.unshift({ title: `Job ${wanted}`, note: 'Open', icon: 'jobs', act: () => go(href('jobs', wanted)) })
   } else {
     const typed = text.trim()
+    const known = containing(types, typed, TYPES_SHOWN_MAX)
     found.push(
-      {
-        title: `Jobs of type ${typed}`,
-        note: 'Search',
-        icon: 'search',
-        act: () => go(hrefWith(['jobs'], { type: typed })),
-      },
+      // One that is not known may be of the past.
+      ...(known.length > 0 ? known : [typed]).map(ofType),
       {
         title: `Jobs tagged ${typed}`,
         note: 'Search',
@@ -66,9 +73,11 @@ function matching(text: string): Entry[] {
 }
 
 export function Palette() {
-  const [text, setText] = useState('')
-  const [at, setAt] = useState(0)
-  const found = matching(text)
+  // Signals and not states: a key that follows another before the page was drawn again must find what the first one did.
+  const text = useSignal('')
+  const at = useSignal(0)
+  const types = (useTypes() ?? []).map(({ type }) => type)
+  const found = () => matching(text.value, types)
   const close = () => {
     openPanel.value = null
   }
@@ -78,7 +87,6 @@ export function Palette() {
     entry.act()
   }
   const input = useRef<HTMLInputElement>(null)
-  useEffect(() => setAt(0), [text])
   useEffect(() => input.current?.focus(), [])
   return (
     <Dialog title="Go to" onClose={close}>
@@ -88,27 +96,32 @@ export function Palette() {
           role="combobox"
           aria-expanded="true"
           aria-controls="palette-list"
-          aria-activedescendant={`palette-${at}`}
+          aria-activedescendant={`palette-${at.value}`}
           aria-label="Page, job id, type or tag"
           placeholder="Page, job id, type or tag…"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
+          value={text.value}
+          onInput={(event) => {
+            text.value = event.currentTarget.value
+            at.value = 0
+          }}
           onKeyDown={(event) => {
-            if (event.key === 'ArrowDown') setAt(Math.min(at + 1, found.length - 1))
-            else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
-            else if (event.key === 'Enter') choose(found[at])
+            if (event.key === 'ArrowDown') at.value = Math.min(at.value + 1, found().length - 1)
+            else if (event.key === 'ArrowUp') at.value = Math.max(at.value - 1, 0)
+            else if (event.key === 'Enter') choose(found()[at.value])
             else return
             event.preventDefault()
           }}
         />
         <ul id="palette-list" role="listbox" aria-label="Found">
-          {found.map((entry, index) => (
+          {found().map((entry, index) => (
             <li
               id={`palette-${index}`}
               key={entry.title}
               role="option"
-              aria-selected={index === at}
-              onMouseMove={() => setAt(index)}
+              aria-selected={index === at.value}
+              onMouseMove={() => {
+                at.value = index
+              }}
               onClick={() => choose(entry)}
             >
               <Icon name={entry.icon} />

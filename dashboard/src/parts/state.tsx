@@ -62,12 +62,12 @@ export function Badge({ look }: { look: Look }) {
 
 export function Tags({ tags }: { tags: readonly string[] }) {
   return (
-    <>
+    <span class="tags">
       {tags.map((tag) => (
         <span class="tag" key={tag} title={tag}>
           {tag}
         </span>
       ))}
-    </>
+    </span>
   )
 }

@@ -1,62 +1,22 @@
 import { useRef, useState } from 'preact/hooks'
-import { session } from '../api/session.ts'
 import { FILTERS, type FilterName, filtersOf, readToken } from '../pages/job-filters.ts'
 import { go, href, place, setQuery } from '../route.ts'
 import { Icon } from './icon.tsx'
+import { isId, namedKindOf, nameIn, type Suggestion, suggestionsFor, useNamed } from './search-suggestions.ts'
 import { dayTime } from './time.tsx'
 
-const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-interface Suggestion {
-  readonly text: string
-  readonly words: string
-  /** Whether it is complete, or goes on to be typed. */
-  readonly isWhole: boolean
-}
-
-function suggestionsFor(typed: string, types: readonly string[]): Suggestion[] {
-  const text = typed.trim()
-  const maySearchPayloads = session.value?.rights.see_payloads ?? true
-  if (ID.test(text)) return [{ text, words: 'open this job', isWhole: true }]
-  const named = /^type:(.*)$/.exec(text)
-  if (named) {
-    const found = types.filter((type) => type.includes(named[1] as string)).slice(0, 8)
-    return found.map((type) => ({ text: `type:${type}`, words: 'job type', isWhole: true }))
-  }
-  if (text.includes(':')) return [{ text, words: 'search', isWhole: true }]
-  const names = Object.entries(FILTERS).filter(
-    ([name]) => maySearchPayloads || (name !== 'params_path' && name !== 'error'),
-  )
-  const begun = names
-    .filter(([, { token }]) => token.startsWith(text))
-    .map(([name, { token, words, example }]) => ({
-      text: name === 'params_path' ? 'params.' : `${token}:`,
-      words: `${words}, as in ${example}`,
-      isWhole: false,
-    }))
-  if (text === '') return begun
-  const whole = [
-    ...types
-      .filter((type) => type.includes(text))
-      .slice(0, 5)
-      .map((type) => `type:${type}`),
-    `tag:${text}`,
-    ...(maySearchPayloads ? [`error:${text}`] : []),
-  ]
-  return [...begun, ...whole.map((token) => ({ text: token, words: 'search', isWhole: true }))]
-}
-
-export function TokenSearch({ types }: { types: readonly string[] }) {
+export function TokenSearch({ types, tags }: { types: readonly string[]; tags: readonly string[] }) {
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const [isOpen, setOpen] = useState(false)
   const [wrong, setWrong] = useState<string | null>(null)
   const input = useRef<HTMLInputElement>(null)
   const filters = filtersOf(place.value.query)
-  const found = suggestionsFor(typed, types)
+  const named = useNamed(namedKindOf(typed))
+  const found = suggestionsFor(typed, { types, tags, named })
 
   const apply = (text: string) => {
-    if (ID.test(text)) return go(href('jobs', text))
+    if (isId(text)) return go(href('jobs', text))
     const read = readToken(text, Date.now())
     if (read.kind === 'wrong') return setWrong(read.words)
     setQuery({ ...read.changes, cursor: null }, { push: true })
@@ -65,7 +25,7 @@ export function TokenSearch({ types }: { types: readonly string[] }) {
     setAt(0)
   }
   const choose = (suggestion: Suggestion | undefined) => {
-    if (suggestion === undefined) return
+    if (suggestion === undefined) return typed.trim() === '' ? undefined : setWrong(nothingFor(typed))
     if (suggestion.isWhole) return apply(suggestion.text)
     setTyped(suggestion.text)
     setAt(0)
@@ -128,7 +88,7 @@ export function TokenSearch({ types }: { types: readonly string[] }) {
                   choose(suggestion)
                 }}
               >
-                <span class="mono clip">{suggestion.text}</span>
+                <span class="mono clip">{shownText(suggestion)}</span>
                 <span class="note clip">{suggestion.words}</span>
               </li>
             ))}
@@ -144,11 +104,28 @@ export function TokenSearch({ types }: { types: readonly string[] }) {
   )
 }
 
+/** Why what was typed leads nowhere: a name that nothing has, or no token at all. */
+function nothingFor(typed: string): string {
+  const kind = namedKindOf(typed)
+  if (kind !== null) return `No ${kind} has such a name: "${typed.slice(typed.indexOf(':') + 1).trim()}"`
+  const read = readToken(typed, Date.now())
+  return read.kind === 'wrong' ? read.words : `Nothing is known as "${typed}"`
+}
+
+/** A thing is chosen by its name: its id would tell nobody anything. */
+function shownText({ text, words }: Suggestion): string {
+  const kind = namedKindOf(text)
+  return kind === null ? text : `${kind}:${words}`
+}
+
 function Token({ name, value, path }: { name: FilterName; value: string; path: string | undefined }) {
+  const kind = namedKindOf(`${FILTERS[name].token}:`)
+  const named = useNamed(kind)
+  const shown = kind !== null ? nameIn(named, value) : name.startsWith('created_') ? dayTime(value) : value
   const words =
     name === 'params_path'
       ? `params.${value}${path === undefined ? '' : `: ${path}`}`
-      : `${FILTERS[name].token}: ${name.startsWith('created_') ? dayTime(value) : value}`
+      : `${FILTERS[name].token}: ${shown}`
   return (
     <span class="token">
       <span title={words}>{words}</span>
