@@ -60,6 +60,8 @@ export interface Outcome {
   /** What else was counted, such as `{ jobs: 120_000, crashes: 311 }`. */
   readonly counts: Readonly<Record<string, number>>
   readonly violations: readonly Violation[]
+  /** Of all that happened, where the seed decides all of it: the same command gives the same again, on any machine. */
+  readonly trace?: string
 }
 
 export interface Violation {

@@ -27,7 +27,7 @@ export async function runCampaign(command: RunCommand): Promise<number> {
     return 2
   }
   const ending = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort())
   const progress = new ProgressBar(campaign.amount, amount)
   const again = replayLine(campaign, command)
   if (!asJson)
@@ -65,15 +65,17 @@ export async function runCampaign(command: RunCommand): Promise<number> {
 function replayLine({ name, amount: { name: amountName }, stores = [] }: Campaign, command: RunCommand): string {
   const store = stores.length > 1 ? ` --store ${command.store}` : ''
   const only = command.only === null ? '' : ` --only ${command.only}`
-  return `npm run torture -- ${name} --${amountName} ${command.amount}${store}${only} --seed ${command.seed}`
+  const short = command.isShort ? ' --short' : ''
+  return `npm run torture -- ${name} --${amountName} ${command.amount}${store}${only} --seed ${command.seed}${short}`
 }
 
 function inLines({ outcome, amount, seconds, isCutShort }: Summary): string[] {
-  const { done, trials, counts, violations } = outcome
+  const { done, trials, counts, violations, trace } = outcome
   const told = Object.entries(counts).map(([what, count]) => `${count.toLocaleString('en')} ${what}`)
   return [
     `${done.toLocaleString('en')} ${amount}${isCutShort ? ', ended early' : ''} in ${inWords(seconds)}`,
     ...(told.length === 0 ? [] : [told.join(', ')]),
+    ...(trace === undefined ? [] : [`Trace hash ${trace}: the same seeds give the same one again.`]),
     ...violations.slice(0, TOLD_MAX).flatMap(inWordsOf),
     ...(violations.length > TOLD_MAX ? [`… and ${violations.length - TOLD_MAX} more violations`] : []),
     violations.length === 0

@@ -70,11 +70,14 @@ test('Ctrl-C ends it early, with a summary, and with 0 when nothing was violated
   expect(output).toContain('Nothing was violated.')
 })
 
-test('a real campaign ends early on Ctrl-C, too', async () => {
+test.for(['soak', 'fuzz', 'kill'])('a real campaign ends early on Ctrl-C, too: %s', async (campaign) => {
   const main = fileURLToPath(new URL('../../torture/dist/main.js', import.meta.url))
-  const { exitCode, output } = await runScript(main, ['soak', '--minutes', '60'], 'Again with')
-  expect(exitCode).toBe(0)
-  expect(output).toContain('ended early')
+  const { exitCode, output, errors } = await runScript(main, [campaign], 'Again with')
+  // In one, so that a failure shows what it said.
+  expect({ exitCode, said: `${output}${errors}` }).toEqual({
+    exitCode: 0,
+    said: expect.stringContaining('ended early') as string,
+  })
 })
 
 test('an amount that is given goes before that of the short form', async () => {

@@ -23,6 +23,14 @@ test('a seed decides everything: the same one gives the same steps, another one 
   expect((await simulate(43)).hash).not.toBe(first.hash)
 })
 
+test('the command tells the trace hash of its seeds, whichever thread was done with them first', async () => {
+  const traceOf = async (seed: string) => (await runShort('sim', '--seeds', '3', '--seed', seed)).outcome.trace
+  const [first, again, other] = await Promise.all([traceOf('42'), traceOf('42'), traceOf('43')])
+  expect(first).toMatch(/^[0-9a-f]{16}$/)
+  expect(again).toBe(first)
+  expect(other).not.toBe(first)
+})
+
 test('neither the process nor what it simulated before decides anything', async () => {
   // In this one, somebody looks for faults while statements break: a process has to prepare for its first look.
   const script = `

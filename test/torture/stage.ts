@@ -24,9 +24,12 @@ export function torture(...args: readonly string[]): Promise<Ended> {
   return runScript(MAIN, args)
 }
 
-/** Runs a script. With `interruptedAt`, Ctrl-C is pressed as soon as it has said that on its standard error. */
+/**
+ * Runs a script. With `interruptedAt`, Ctrl-C is pressed as soon as it has said that on its standard error: as in a terminal, all
+ * that it has started by then hears it, too.
+ */
 export async function runScript(script: string, args: readonly string[], interruptedAt?: string): Promise<Ended> {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve))
   // It ends whatever it has started.
   const end = () => child.kill('SIGTERM')
@@ -37,7 +40,7 @@ export async function runScript(script: string, args: readonly string[], interru
     child.stderr.on('data', (chunk: Buffer) => {
       if (said.includes(interruptedAt)) return
       said += chunk.toString()
-      if (said.includes(interruptedAt)) child.kill('SIGINT')
+      if (said.includes(interruptedAt)) process.kill(-(child.pid ?? 0), 'SIGINT')
     })
   }
   const [output, errors, exitCode] = await Promise.all([text(child.stdout), text(child.stderr), exited])

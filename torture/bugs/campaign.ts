@@ -21,6 +21,8 @@ async function run({ seed, amount, only, progress, signal, writesDocs }: Conditi
   for (const bug of chosen) {
     if (signal.aborted) break
     const found = await hunt(bug, seed, signal)
+    // What was cut short has not had its time.
+    if (signal.aborted && found.trials === null) break
     catches.push(found)
     if (found.trials === null) {
       const messages = [`Nothing found ${bug.name}: ${bug.mistake}`, found.told]

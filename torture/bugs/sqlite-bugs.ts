@@ -19,6 +19,18 @@ export const SQLITE_BUGS: readonly Bug[] = [
     caughtBy: SIM,
   },
   {
+    name: 'range-not-compared',
+    mistake: 'Runs that lie together are ended together, without a look whether all of them are still open.',
+    edits: [
+      {
+        file: 'stores/sqlite/statements/complete-many.ts',
+        find: "  if (open !== claims.map(({ runId }) => runId).join(' ')) return false",
+        replace: '  if (open === undefined) return false',
+      },
+    ],
+    caughtBy: SIM,
+  },
+  {
     name: 'retry-in-second-transaction',
     mistake: 'The retry is written behind the commit of the failure.',
     edits: [
@@ -98,8 +110,8 @@ export const SQLITE_BUGS: readonly Bug[] = [
     edits: [
       {
         file: 'stores/sqlite/statements/finish.ts',
-        find: "if (run.outcome.status !== 'COMPLETED' || run.followUps.length === 0) return []",
-        replace: 'if (run.followUps.length === 0) return []',
+        find: "if (run.outcome.status === 'COMPLETED' && run.followUps.length > 0) asking.push(index)",
+        replace: 'if (run.followUps.length > 0) asking.push(index)',
       },
     ],
     caughtBy: SIM,
@@ -139,8 +151,8 @@ union all`,
     edits: [
       {
         file: 'stores/sqlite/statements/finish.ts',
-        find: "  if (run.body === 'ended') bodiesEnded.push(claim.ref)",
-        replace: '  bodiesEnded.push(claim.ref)',
+        find: "  if (run.body === 'ended') bodiesEnded.push(seq)",
+        replace: '  bodiesEnded.push(seq)',
       },
     ],
     caughtBy: SIM,

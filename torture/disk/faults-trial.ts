@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -21,6 +21,8 @@ const SPEED = 20
 const PATIENCE_MS = 90_000
 /** What the disk refuses is refused for at least so long before it is sound again. */
 const REFUSED_FOR_MS = 150
+/** Who waits for an outcome that the disk does not take asks for nothing, so nothing is refused. */
+const SILENT_FOR_MS = 2_000
 const ACTS = 40
 const LAST_ACTS = 6
 /** The numbers of the last requests begin here. */
@@ -140,7 +142,7 @@ async function live(
   return [`The process ${how}. ${errors}`]
 }
 
-/** The disk has failed for a while, or all acts are done and it has not come to that. */
+/** The disk has failed for a while, or nobody says anything any more, or all acts are done and it has not come to that. */
 async function untilRefused(
   child: ChildProcess,
   trial: FaultsTrial,
@@ -152,8 +154,12 @@ async function untilRefused(
     if (report === 'acts done') areDone = true
   })
   let failedAt: number | null = null
+  let said = { bytes: 0, at: performance.now() }
   while (!areDone && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, 20))
+    const bytes = statSync(place.log).size
+    if (bytes !== said.bytes) said = { bytes, at: performance.now() }
+    if (bytes > 0 && performance.now() - said.at > SILENT_FOR_MS) return
     const hasFailed = trial.kind === 'size-limit' ? hasLine(place.log, '"refused"') : hasLine(place.faultLog, ' ')
     if (hasFailed) failedAt ??= performance.now()
     if (failedAt !== null && performance.now() - failedAt > REFUSED_FOR_MS) return

@@ -30,7 +30,13 @@ async function runFuzz({ seed, amount, progress, signal }: Conditions): Promise<
       progress.done(made)
       return made++
     }
-    await liveOnce({ seed, next, isOver, made: () => made - begin, counts, violate })
+    try {
+      await liveOnce({ seed, next, isOver, made: () => made - begin, counts, violate })
+    } catch (error) {
+      // Ctrl-C reaches what is just being started, too.
+      if (!signal.aborted) throw error
+      break
+    }
     counts.set('servers', (counts.get('servers') ?? 0) + 1)
   }
   const seen = [200, 201, 204, 400, 401, 403, 404, 409, 415, 422].filter((status) => !counts.has(`${status}`))

@@ -43,6 +43,8 @@ export class FuzzedServer {
         stdio: ['ignore', 'pipe', 'pipe'],
         cwd: folder,
         env: { ...process.env, FUZZED_FILE: file },
+        // Ctrl-C ends the campaign, and that ends its servers, in order.
+        detached: true,
       })
       const told: string[] = []
       createInterface({ input: child.stderr }).on('line', (line) => told.push(line))

@@ -107,7 +107,8 @@ function runOrder(child: ChildProcess, order: TraceOrder, total: Total, signal: 
       signal.aborted ? settle() : fail(`The process that opened the images died with ${exitCode ?? killedBy}.`)
     child.on('message', hear).once('exit', exit)
     signal.addEventListener('abort', end, { once: true })
-    child.send(order)
+    // One that has died meanwhile is heard of by its exit.
+    child.send(order, () => {})
   })
 }
 

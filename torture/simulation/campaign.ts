@@ -15,12 +15,14 @@ export const simulation: Campaign = {
 async function run({ seed, amount, isShort, endsWithFirst, progress, signal }: Conditions): Promise<Outcome> {
   const counts = new Map<string, number>()
   const violations: Violation[] = []
-  let done = 0
+  let [done, trace] = [0, 0n]
   await examineAll({
     seeds: isShort ? [...REGRESSIONS, ...range(seed, amount)] : range(seed, amount),
     isEnough: () => signal.aborted || (endsWithFirst && violations.length > 0),
-    examined({ seed: each, messages, counts: own }) {
+    examined({ seed: each, hash, messages, counts: own }) {
       done++
+      // Threads end their seeds in any order: a sum is the same in each.
+      trace = BigInt.asUintN(64, trace + BigInt(`0x${hash ?? '0'}`))
       for (const [what, count] of own) counts.set(what, (counts.get(what) ?? 0) + count)
       if (messages.length > 0) {
         violations.push({ replay: `sim --seeds 1 --seed ${each}`, messages })
@@ -35,6 +37,7 @@ async function run({ seed, amount, isShort, endsWithFirst, progress, signal }: C
     trials: done,
     counts: Object.fromEntries([...counts].sort(([a], [b]) => a.localeCompare(b))),
     violations,
+    trace: trace.toString(16).padStart(16, '0'),
   }
 }
 

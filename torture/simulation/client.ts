@@ -65,6 +65,8 @@ export class Client {
         return this.#enqueue(scheduler)
       case 'enqueue-many':
         return this.#enqueueMany(scheduler)
+      case 'crowd':
+        return this.#crowd(scheduler)
       case 'group':
         return this.#group(scheduler)
       case 'cancel':
@@ -126,6 +128,20 @@ export class Client {
         ? { dependsOn: [...asked.parents, `#${chance.of(requests.slice(0, index)).n}`] }
         : {}),
     }))
+    await this.#answered(requests, async () => (await scheduler.enqueueMany(items)).map(({ jobId }) => jobId))
+  }
+
+  /** Many Jobs that take as long as each other, and end alike. */
+  async #crowd(scheduler: Scheduler): Promise<void> {
+    const { chance, witness } = this.#parts
+    const ms = chance.is(0.5) ? 0 : chance.below(1_500)
+    const requests = Array.from({ length: chance.between(8, 20) }, () => {
+      const asked = this.#newRequest({ mayHaveKey: false })
+      const order: Order = { n: asked.n, does: 'agrees', ms, isDeaf: false }
+      return { ...asked, type: 'free', order, runAt: 0, parents: [] }
+    })
+    for (const asked of requests) witness.ask(asked)
+    const items = requests.map((asked) => ({ type: asked.type, params: asked.order }))
     await this.#answered(requests, async () => (await scheduler.enqueueMany(items)).map(({ jobId }) => jobId))
   }
 

@@ -3,6 +3,8 @@ import { simulate } from './simulate.ts'
 /** What came of one seed. */
 export interface Examined {
   readonly seed: number
+  /** Of all that happened in it. Null: it could not be run to its end. */
+  readonly hash: string | null
   readonly messages: readonly string[]
   readonly counts: readonly (readonly [string, number])[]
 }
@@ -18,10 +20,12 @@ export async function examine(seed: number): Promise<Examined> {
     const isSame = !isRepeated || (await simulate(seed, { isExamined: false })).hash === hash
     return {
       seed,
+      hash,
       messages: [...contradictions, ...(isSame ? [] : ['The same seed gave another run.'])],
       counts: [...counts, ['steps', steps], ...(isRepeated ? [['runs repeated', 1] as const] : [])],
     }
   } catch (error) {
-    return { seed, messages: [error instanceof Error ? (error.stack ?? error.message) : String(error)], counts: [] }
+    const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    return { seed, hash: null, messages: [message], counts: [] }
   }
 }

@@ -78,6 +78,9 @@ async function perform(order: Order, context: JobContext, process: SimulatedProc
   switch (does) {
     case 'completes':
       return n
+    // As all others that agree: the store ends those together.
+    case 'agrees':
+      return null
     case 'falters':
       if (attempt <= FALTERS_TIMES) throw new Error(`Attempt ${attempt} of ${n} falters.`)
       return n

@@ -6,7 +6,7 @@ import { Chance } from '../chance.ts'
 import { findContradictions } from './checks.ts'
 import { compareClaim } from './claim-order.ts'
 import { Client } from './client.ts'
-import { type Conditions, chooseWish, drawConditions, NO_FAULTS } from './conditions.ts'
+import { type Conditions, chooseWish, conditionsOf, NO_FAULTS } from './conditions.ts'
 import { FarStore, type Surroundings } from './far-store.ts'
 import { jobTypesOf, RESOURCES } from './job-types.ts'
 import { findLeftOver } from './left-over.ts'
@@ -74,7 +74,7 @@ class Run {
 
   constructor(seed: number, store: Store, trace: Trace) {
     const chance = new Chance(seed)
-    this.#conditions = drawConditions(chance.fork())
+    this.#conditions = conditionsOf(seed, chance.fork())
     this.#chance = chance.fork()
     this.#store = store
     this.#trace = trace

@@ -6,7 +6,7 @@ import type { Trace } from './trace.ts'
 /** What a body is told to do, as the params of its Job. `n` is the number of the request. */
 export interface Order {
   readonly n: number
-  readonly does: 'completes' | 'fails' | 'falters' | 'refuses' | 'skips' | 'spawns' | 'overruns'
+  readonly does: 'completes' | 'agrees' | 'fails' | 'falters' | 'refuses' | 'skips' | 'spawns' | 'overruns'
   /** How long it takes. */
   readonly ms: number
   /** Does not listen to its signal. */

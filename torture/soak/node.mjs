@@ -113,7 +113,7 @@ async function load() {
   for (let made = 0; !isEnding; made++) {
     const dueMs = startedAt + (made * 1_000) / jobsPerSecond - performance.now()
     if (dueMs > 1) await delay(dueMs)
-    enqueueSome().catch((error) => process.send({ kind: 'complaint', text: String(error) }))
+    enqueueSome().catch(failed)
   }
 }
 
@@ -124,7 +124,12 @@ async function prune() {
   }
 }
 
-const failed = (error) => process.send({ kind: 'complaint', text: String(error?.stack ?? error) })
+/** Whoever asks for something while it closes is refused, and that is right. */
+function failed(error) {
+  if (isEnding && error?.code === 'closed') return
+  process.send({ kind: 'complaint', text: String(error?.stack ?? error) })
+}
+
 const sampling = setInterval(sample, sampleMs)
 load().catch(failed)
 prune().catch(failed)
@@ -140,3 +145,4 @@ async function end() {
 process.on('message', ({ kind }) => {
   if (kind === 'end') end().catch(failed)
 })
+process.on('disconnect', () => process.exit())

@@ -74,8 +74,9 @@ function waitOf(percentile: 'p50' | 'p99') {
 /** A machine on which an idle process is so late has too little time for the node. */
 const QUIET_MS = 30
 
-function isQuiet(third: readonly Sample[]): boolean {
-  return median(third.map(({ machineMs }) => machineMs)) <= QUIET_MS
+/** Whether the machine had time for the node. */
+export function isQuiet(samples: readonly Sample[]): boolean {
+  return median(samples.map(({ machineMs }) => machineMs)) <= QUIET_MS
 }
 
 /** What the last third of a run is worse in than the first, beyond the margin. */
@@ -97,6 +98,7 @@ export function findDrift(samples: readonly Sample[]): string[] {
 
 /** Whole numbers, of the last third. */
 export function summarise(samples: readonly Sample[]): Record<string, number> {
+  if (samples.length === 0) return {}
   const last = samples.slice(-Math.max(1, Math.floor(samples.length / 3)))
   const machine = ['ms an idle process was late', Math.round(median(last.map(({ machineMs }) => machineMs)))] as const
   const found = FLAT.map(({ what, of, unit }) => [`${unit} ${what}`.trim(), Math.round(of(last))])

@@ -44,6 +44,10 @@ async function runOn(place: Place, { seed, amount, progress, signal }: Condition
   const holes = swept < operations.length ? [] : findUnswept(called)
   const messages = holes.map((name) => `${name} of the store writes, and is part of no operation`)
   if (messages.length > 0) violations.push({ replay, messages })
-  const counts = { operations: operations.length, 'break-offs': breakOffs, 'lost answers': lostAnswers }
+  const counts = {
+    operations: Math.min(swept, operations.length),
+    'break-offs': breakOffs,
+    'lost answers': lostAnswers,
+  }
   return { done: swept / operations.length, trials: breakOffs + lostAnswers, counts, violations }
 }

@@ -26,8 +26,9 @@ async function runWebhooks({ seed, amount, isShort, progress, signal }: Conditio
     while (begun < amount && !signal.aborted) {
       const trialSeed = seed + begun++
       const messages = await oneTrial(trialSeed, isShort, signal, counts)
-      // What was cut short has not had its time.
-      if (messages.length > 0 && !signal.aborted) {
+      // What was cut short has not had its time, and is no trial.
+      if (signal.aborted) return
+      if (messages.length > 0) {
         violations.push({ replay: `webhooks --count 1 --seed ${trialSeed}${isShort ? ' --short' : ''}`, messages })
       }
       progress.done(++done)

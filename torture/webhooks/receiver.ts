@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import { type AddressInfo, createServer as createTcp, type Server, type Socket } from 'node:net'
 import { createServer as createTls } from 'node:tls'
 import type { Behaviour } from './behaviours.ts'
@@ -6,7 +6,7 @@ import { type Certificate, makeCertificate } from './certificate.ts'
 
 /** One message as it came. */
 export interface Received {
-  readonly at: number
+  readonly path: string
   readonly id: string
   readonly timestamp: string
   readonly signature: string
@@ -38,6 +38,8 @@ export class Receiver {
   openMost = 0
   readonly #server: Server
   readonly #open = new Set<Socket>()
+  /** Nobody else's: who had this port before may still be posted to, by senders of other trials and campaigns. */
+  readonly #path = `/hook/${randomUUID()}`
 
   static async open(behaviour: Behaviour, forbiddenUrl: string): Promise<Receiver> {
     const receiver = new Receiver(behaviour, forbiddenUrl)
@@ -60,7 +62,7 @@ export class Receiver {
   get url(): string {
     const { certificate, isPlainOnTlsPort, hasName } = this.behaviour
     const scheme = certificate !== undefined || isPlainOnTlsPort === true ? 'https' : 'http'
-    return `${scheme}://${hasName === true ? GOOD_NAME : '127.0.0.1'}:${this.port}/hook`
+    return `${scheme}://${hasName === true ? GOOD_NAME : '127.0.0.1'}:${this.port}${this.#path}`
   }
 
   get port(): number {
@@ -84,6 +86,7 @@ export class Receiver {
     socket.on('error', () => {})
     const { onConnection, onRequest } = this.behaviour
     readRequest(socket, (received) => {
+      if (received.path !== this.#path) return void socket.destroy()
       this.received.push(received)
       onRequest?.(socket)
     })
@@ -115,7 +118,7 @@ function readRequest(socket: Socket, done: (received: Received) => void): void {
     if (bytes.length < end + 4 + length) return
     isDone = true
     done({
-      at: performance.now(),
+      path: head.split(' ')[1] ?? '',
       id: header('webhook-id'),
       timestamp: header('webhook-timestamp'),
       signature: header('webhook-signature'),

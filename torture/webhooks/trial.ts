@@ -194,7 +194,7 @@ class Sender {
   }
 
   send(message: object): void {
-    if (this.#child.connected) this.#child.send(message)
+    if (this.#child.connected) this.#child.send(message, () => {})
   }
 
   async ready(): Promise<readonly Made[]> {
@@ -214,6 +214,7 @@ class Sender {
   }
 
   #hear<Kind extends Message['kind']>(kind: Kind, withinMs: number): Promise<Extract<Message, { kind: Kind }> | null> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return Promise.resolve(null)
     return new Promise((resolve) => {
       const end = (message: Extract<Message, { kind: Kind }> | null) => {
         clearTimeout(timer)

@@ -111,6 +111,14 @@ export const upkeepOperations: readonly Operation[] = [
     },
   },
   {
+    name: 'adding up the minutes of the statistics',
+    prepare: async (stage) => {
+      await stage.finish(endOf(await stage.start()))
+      await stage.finish(endOf(await stage.start(), { finishedAt: NOW + HOUR / 2 }))
+      return () => stage.store.foldMinutes({ before: NOW + 9 * HOUR, limit: 100 })
+    },
+  },
+  {
     name: 'prune',
     prepare: async (stage) => {
       await stage.subscribe()
