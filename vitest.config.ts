@@ -19,6 +19,7 @@ const EACH_STORE = [
   'test/composition/{bad-input,graphs,groups,killed,model}.test.ts',
   'test/direct/*.test.ts',
   'test/doctor/busy.test.ts',
+  'test/http/{redaction,sessions}.test.ts',
   'test/http/routes{,-*}.test.ts',
   'test/lifecycle/*.test.ts',
   'test/operations/*.test.ts',

@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'group_not_found'
   | 'host_refused'
   | 'idempotency_key_reused'
+  | 'inexact_number'
   | 'internal_error'
   | 'invalid_option'
   | 'invalid_params'

@@ -36,6 +36,9 @@ export function encodeJson(value: unknown, bytesMax: number): EncodedJson {
 /** A `toJSON` can throw anything, also what has no text. */
 function messageOf(thrown: unknown): string {
   try {
+    // What JavaScript says of it names no remedy.
+    if (thrown instanceof TypeError && /BigInt/.test(thrown.message))
+      return 'a BigInt has no JSON form: give it as text'
     return thrown instanceof Error ? String(thrown.message) : String(thrown)
   } catch {
     return 'something was thrown that cannot be described'

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Clock, Timer } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import { passFaultPoint } from '../store/fault-points.ts'
-import type { Body, BodyEnd, InterruptCause } from './isolation/body.ts'
+import type { NewJob } from '../store/jobs.ts'
+import type { Body, BodyEnd, BodyRequest, InterruptCause } from './isolation/body.ts'
 import { interruptReason } from './isolation/host-context.ts'
 import { checkParams, type RegisteredType } from './job-type.ts'
 import { failure, interruptedOutcome, outcomeOf } from './outcome.ts'
@@ -101,11 +102,17 @@ export class Executor {
       // The outcome is handed over before the place is free: a claim that follows must find its permits released.
       // The occupancy of an interrupted body goes later than its outcome, and its place with it. And what is not handed
       // over at once must be known here until it is.
-      const isSlow = execution.interruptWritten !== null || execution.work.isReporting
-      const concluded = this.#conclude(execution, end)
-      if (isSlow) await concluded
+      if (execution.interruptWritten !== null) await this.#concludeInterrupted(execution, end)
+      else {
+        // A body that blocked the event loop past its deadline ends before the timer could fire. Its time was up all the same.
+        execution.isOverdue = execution.deadlineAt !== null && this.#parts.clock.now() >= execution.deadlineAt
+        const { isReporting } = execution.work
+        const written = this.#finish(execution, end)
+        if (isReporting) await written
+        this.#leave(execution)
+        this.#tellLateOrDropped(execution, end, await written)
+      }
       this.#leave(execution)
-      await concluded
     } catch (error) {
       this.#leave(execution)
       // Only a closed store or a bug leads here. The Run stays open; recovery ends it when this process has ended.
@@ -122,9 +129,14 @@ export class Executor {
         execution.invalidParams = `Invalid params at \`${params.path}\`: ${params.message}`
         return 'invalid-params'
       }
-      const started = await this.#startBody(execution, type, params.value)
-      if (started === null) return neverBegun(execution)
-      const { reporter, body } = started
+      const { work } = execution
+      const logPath = type.hasLogFile && work.keepsOutput ? await this.#prepareLogPath(work) : null
+      const found = work.findParents()
+      const parents = found instanceof Promise ? await found : found
+      if (execution.interruptedBy !== null) return neverBegun(execution)
+      const reporter = work.openReporter()
+      execution.reporter = reporter
+      const body = this.#startBody(execution, type, params.value, { reporter, logPath, parents })
       const end = await body.ended
       return reporter.hasUnsettledFollowUps ? await withFollowUps(end, reporter) : end
     } catch (error) {
@@ -132,21 +144,16 @@ export class Executor {
     }
   }
 
-  /** Null: it was interrupted before it could begin, and does not begin any more. */
-  async #startBody(
+  #startBody(
     execution: Execution,
     type: RegisteredType,
     params: unknown,
-  ): Promise<{ readonly reporter: Reporter; readonly body: Body } | null> {
+    given: Pick<BodyRequest, 'reporter' | 'logPath' | 'parents'>,
+  ): Body {
     const { work } = execution
     const { clock } = this.#parts
     const { timeoutMs } = work.policy
-    const logPath = type.hasLogFile && work.keepsOutput ? await this.#prepareLogPath(work) : null
-    const found = work.findParents()
-    const parents = found instanceof Promise ? await found : found
-    if (execution.interruptedBy !== null) return null
-    const reporter = work.openReporter()
-    execution.reporter = reporter
+    const { reporter, logPath, parents } = given
     if (timeoutMs !== null) {
       // From now on, not from the claim: waiting for the lock or for others is not the body's time.
       execution.deadlineAt = clock.now() + timeoutMs
@@ -163,7 +170,7 @@ export class Executor {
     })
     execution.body = body
     if (execution.interruptedBy !== null) body.interrupt(execution.interruptedBy)
-    return { reporter, body }
+    return body
   }
 
   /** The outcome is known at this instant: it is written now, and the occupancy stays until the code has ended. */
@@ -180,30 +187,34 @@ export class Executor {
     return true
   }
 
-  /** The body has really ended: writes its outcome, or gives back what an interrupted one still held. */
-  async #conclude(execution: Execution, end: BodyEnd | 'invalid-params'): Promise<void> {
+  /** An interrupted body has really ended: gives back what it still held. */
+  async #concludeInterrupted(execution: Execution, end: BodyEnd | 'invalid-params'): Promise<void> {
     const { work } = execution
-    if (execution.interruptWritten !== null) {
-      // One after the other: a release counts only once the outcome is written, and that may take its time.
-      await execution.interruptWritten
-      await work.release()
-      if (end !== 'invalid-params' && !answersAbort(end)) work.tellLate(end.kind)
-      return
-    }
-    // A body that blocked the event loop past its deadline ends before the timer could fire. Its time was up all the same.
-    const isOverdue = execution.deadlineAt !== null && this.#parts.clock.now() >= execution.deadlineAt
+    // One after the other: a release counts only once the outcome is written, and that may take its time.
+    await execution.interruptWritten
+    await work.release()
+    if (end !== 'invalid-params' && !answersAbort(end)) work.tellLate(end.kind)
+  }
+
+  /** Hands over the outcome of a body that has really ended. */
+  #finish(execution: Execution, end: BodyEnd | 'invalid-params'): Promise<WorkResult> {
+    const { work } = execution
     const outcome =
       end === 'invalid-params'
         ? failure('invalid-params', execution.invalidParams)
-        : isOverdue
+        : execution.isOverdue
           ? interruptedOutcome('timeout', work.policy.timeoutMs)
           : outcomeOf(end)
-    const result = await work.finish({
+    return work.finish({
       outcome,
-      thrown: end !== 'invalid-params' && end.kind === 'threw' && !isOverdue ? end : null,
+      thrown: end !== 'invalid-params' && end.kind === 'threw' && !execution.isOverdue ? end : null,
       body: 'ended',
-      followUps: execution.reporter?.takeFollowUps() ?? [],
+      followUps: execution.reporter?.takeFollowUps() ?? NO_FOLLOW_UPS,
     })
+  }
+
+  #tellLateOrDropped(execution: Execution, end: BodyEnd | 'invalid-params', result: WorkResult): void {
+    const { work, isOverdue } = execution
     if (result.kind === 'already-finished' || isOverdue) work.tellLate(end === 'invalid-params' ? 'died' : end.kind)
     this.#tellDropped(work, result)
   }
@@ -243,6 +254,8 @@ export class Executor {
   }
 }
 
+const NO_FOLLOW_UPS: readonly NewJob[] = []
+
 /** It threw because its signal fired: that is how a body obeys, not a late end. */
 function answersAbort(end: BodyEnd): boolean {
   if (end.kind !== 'threw') return false
@@ -277,6 +290,7 @@ class Execution {
   interruptWritten: Promise<WorkResult> | null = null
   invalidParams = ''
   isBodyOver = false
+  isOverdue = false
   hasEnded = false
 
   constructor(work: Work) {

@@ -14,6 +14,7 @@ import { DirectWork } from './direct-work.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { Executor } from './executor.ts'
 import { Finisher } from './finisher.ts'
+import { foldStatistics } from './fold-statistics.ts'
 import type { RegisteredType } from './job-type.ts'
 import { JobWork, type JobWorkParts, type LateFinish } from './job-work.ts'
 import { NodeLife } from './node-life.ts'
@@ -51,10 +52,7 @@ const EXPIRE_TICKETS_EVERY_MS = 5_000
 const PRUNE_EVENTS_EVERY_MS = 600_000
 const EVENTS_KEPT_MS = 24 * 3_600_000
 const PRUNE_EVENTS_MAX = 1_000
-const FOLD_HOURS_EVERY_MS = 3_600_000
-/** So long the statistics of each node are kept apart, and so long those of each hour. */
-const NODES_KEPT_MS = 48 * 3_600_000
-const HOURS_KEPT_MS = 90 * 24 * 3_600_000
+const FOLD_STATISTICS_EVERY_MS = 3_600_000
 
 /** After an abort, bodies that listen to their signal get this long to end before the node leaves without them. */
 const ABORT_GRACE_MS = 1_000
@@ -170,7 +168,7 @@ export class SchedulerNode {
     const stats = await this.#recovery.recoverAtStart()
     // Here as well, so that it happens also where no process lives long. One page: a start must not take long.
     const pruned = this.#parts.store.pruneEvents(this.#parts.clock.now() - EVENTS_KEPT_MS, PRUNE_EVENTS_MAX)
-    await Promise.all([pruned, this.#foldHours()])
+    await Promise.all([pruned, this.#foldStatistics()])
     await this.#life.setClaims(true)
     this.#startParts()
     this.#dispatcher.start()
@@ -313,7 +311,7 @@ export class SchedulerNode {
       { name: 'cancel', everyMs: LOOK_FOR_WISHES_EVERY_MS, run: () => this.#carryOutCancelWishes() },
       { name: 'expire tickets', everyMs: EXPIRE_TICKETS_EVERY_MS, run: () => this.#recovery.expireTickets() },
       { name: 'prune events', everyMs: PRUNE_EVENTS_EVERY_MS, run: () => this.#pruneEvents() },
-      { name: 'fold hours', everyMs: FOLD_HOURS_EVERY_MS, run: () => this.#foldHours() },
+      { name: 'fold statistics', everyMs: FOLD_STATISTICS_EVERY_MS, run: () => this.#foldStatistics() },
     ])
   }
 
@@ -368,9 +366,8 @@ export class SchedulerNode {
     while ((await this.#parts.store.pruneEvents(before, PRUNE_EVENTS_MAX)) === PRUNE_EVENTS_MAX);
   }
 
-  #foldHours(): Promise<void> {
-    const now = this.#parts.clock.now()
-    return this.#parts.store.foldHours({ nodesBefore: now - NODES_KEPT_MS, hoursBefore: now - HOURS_KEPT_MS })
+  #foldStatistics(): Promise<void> {
+    return foldStatistics(this.#parts.store, this.#parts.clock.now())
   }
 
   /** If that fails, they are carried out at the next look. */

@@ -27,17 +27,12 @@ export class OutcomeWriter<End, Result> {
 
   constructor(parts: OutcomeWriterParts<End, Result>) {
     this.#parts = parts
-    this.#batcher = new Batcher((ends) => this.#writeAll(ends))
+    this.#batcher = new Batcher((ends) => this.#writeWhile(ends))
   }
 
-  async write(end: End): Promise<Result> {
-    const id = this.#parts.idOf(end)
-    this.#underWay.add(id)
-    try {
-      return await this.#batcher.add(end)
-    } finally {
-      this.#underWay.delete(id)
-    }
+  write(end: End): Promise<Result> {
+    this.#underWay.add(this.#parts.idOf(end))
+    return this.#batcher.add(end)
   }
 
   isWriting(id: string): boolean {
@@ -56,6 +51,14 @@ export class OutcomeWriter<End, Result> {
 
   drained(): Promise<void> {
     return this.#batcher.drained()
+  }
+
+  async #writeWhile(ends: readonly End[]): Promise<readonly Result[]> {
+    try {
+      return await this.#writeAll(ends)
+    } finally {
+      for (const end of ends) this.#underWay.delete(this.#parts.idOf(end))
+    }
   }
 
   /** All together; but one that cannot be written must not take the others with it. */

@@ -21,20 +21,33 @@ const ARTIFACT_NAME_MAX = 512
 
 export const EMPTY_REPORT: RunReport = { progress: null, logs: [], artifacts: [], logsDropped: 0 }
 
+const NO_FOLLOW_UPS: readonly NewJob[] = []
+
+interface Said {
+  progress: Progress | null
+  logs: LogLine[]
+  artifacts: Artifact[]
+  logsDropped: number
+}
+
+interface FollowUps {
+  readonly kept: NewJob[]
+  /** Those that are still being checked. */
+  readonly unsettled: Set<Promise<unknown>>
+}
+
 /** Collects what one body says, until it is written about once a second, and at last with its outcome. */
 export class Reporter implements BodyReporter {
   readonly #clock: Clock
   readonly #prepareFollowUp: (type: string, params: unknown, options: unknown) => NewJob | Promise<NewJob>
   readonly #changed: () => void
-  #progress: Progress | null = null
-  #logs: LogLine[] = []
-  #artifacts: Artifact[] = []
+  /** What has come since it was last taken. Null: nothing, as from most bodies. */
+  #said: Said | null = null
   #linesTaken = 0
   #artifactsTaken = 0
-  #logsDropped = 0
-  readonly #followUps: NewJob[] = []
   #isClosed = false
-  readonly #unsettledFollowUps = new Set<Promise<unknown>>()
+  /** Null: it has asked for none. */
+  #followUps: FollowUps | null = null
 
   constructor(
     clock: Clock,
@@ -49,13 +62,14 @@ export class Reporter implements BodyReporter {
   /** For the outcome that is written now. Whoever asks for another one afterwards is refused. */
   takeFollowUps(): readonly NewJob[] {
     this.#isClosed = true
-    return [...this.#followUps]
+    return this.#followUps === null ? NO_FOLLOW_UPS : [...this.#followUps.kept]
   }
 
   log(level: LogLevel, text: string, fields: { readonly [key: string]: JsonValue } | undefined): void {
-    if (this.#linesTaken + this.#logs.length >= LOG_LINES_MAX) this.#logsDropped++
+    const said = this.#saying()
+    if (this.#linesTaken + said.logs.length >= LOG_LINES_MAX) said.logsDropped++
     else {
-      this.#logs.push({
+      said.logs.push({
         at: this.#clock.now(),
         level,
         text: capText(String(text), LOG_TEXT_MAX),
@@ -66,7 +80,7 @@ export class Reporter implements BodyReporter {
   }
 
   progress(fraction: number, message: string | undefined): void {
-    this.#progress = {
+    this.#saying().progress = {
       fraction,
       message: message === undefined ? null : capText(String(message), PROGRESS_MESSAGE_MAX),
     }
@@ -74,9 +88,9 @@ export class Reporter implements BodyReporter {
   }
 
   addArtifact(path: string, name: string | undefined): void {
-    if (this.#artifactsTaken + this.#artifacts.length >= ARTIFACTS_MAX) return
+    if (this.#artifactsTaken + (this.#said?.artifacts.length ?? 0) >= ARTIFACTS_MAX) return
     const resolved = resolve(path)
-    this.#artifacts.push({
+    this.#saying().artifacts.push({
       name: capText(name === undefined ? basename(resolved) : String(name), ARTIFACT_NAME_MAX),
       path: resolved,
     })
@@ -84,9 +98,11 @@ export class Reporter implements BodyReporter {
   }
 
   enqueue(type: string, params: unknown, options: unknown): string | Promise<string> {
+    this.#followUps ??= { kept: [], unsettled: new Set() }
+    const followUps = this.#followUps
     const keep = (job: NewJob): string => {
       if (this.#isClosed) throw new Error('The run has ended; a follow-up can only be asked for while it executes.')
-      this.#followUps.push(job)
+      followUps.kept.push(job)
       return job.jobId
     }
     let job: NewJob | Promise<NewJob>
@@ -97,11 +113,11 @@ export class Reporter implements BodyReporter {
     }
     if (!(job instanceof Promise) && !this.#isClosed) return keep(job)
     const kept = Promise.resolve(job).then(keep)
-    this.#unsettledFollowUps.add(kept)
+    followUps.unsettled.add(kept)
     kept.then(
-      () => this.#unsettledFollowUps.delete(kept),
+      () => followUps.unsettled.delete(kept),
       (error: unknown) => {
-        this.#unsettledFollowUps.delete(kept)
+        followUps.unsettled.delete(kept)
         // Whether the handler looks at the refusal or not, the history shows it.
         this.log('warn', `A follow-up of type ${type} was refused: ${String(error)}`, undefined)
       },
@@ -110,31 +126,21 @@ export class Reporter implements BodyReporter {
   }
 
   get hasUnsettledFollowUps(): boolean {
-    return this.#unsettledFollowUps.size > 0
+    return this.#followUps !== null && this.#followUps.unsettled.size > 0
   }
 
   /** Waits for follow-ups that are still being checked. Rejects when one of them is refused. */
   async followUpsSettled(): Promise<void> {
-    await Promise.all(this.#unsettledFollowUps)
+    if (this.#followUps !== null) await Promise.all(this.#followUps.unsettled)
   }
 
   /** What has come since the last time. */
   take(): RunReport {
-    if (this.#progress === null && this.#logs.length === 0 && this.#artifacts.length === 0 && this.#logsDropped === 0) {
-      return EMPTY_REPORT
-    }
-    const report = {
-      progress: this.#progress,
-      logs: this.#logs,
-      artifacts: this.#artifacts,
-      logsDropped: this.#logsDropped,
-    }
-    this.#linesTaken += this.#logs.length
-    this.#artifactsTaken += this.#artifacts.length
-    this.#progress = null
-    this.#logs = []
-    this.#artifacts = []
-    this.#logsDropped = 0
+    const report = this.#said
+    if (report === null) return EMPTY_REPORT
+    this.#said = null
+    this.#linesTaken += report.logs.length
+    this.#artifactsTaken += report.artifacts.length
     return report
   }
 
@@ -142,10 +148,16 @@ export class Reporter implements BodyReporter {
   putBack({ progress, logs, artifacts, logsDropped }: RunReport): void {
     this.#linesTaken -= logs.length
     this.#artifactsTaken -= artifacts.length
-    this.#progress ??= progress
-    this.#logs = [...logs, ...this.#logs]
-    this.#artifacts = [...artifacts, ...this.#artifacts]
-    this.#logsDropped += logsDropped
+    const said = this.#saying()
+    said.progress ??= progress
+    said.logs = [...logs, ...said.logs]
+    said.artifacts = [...artifacts, ...said.artifacts]
+    said.logsDropped += logsDropped
+  }
+
+  #saying(): Said {
+    this.#said ??= { progress: null, logs: [], artifacts: [], logsDropped: 0 }
+    return this.#said
   }
 }
 

@@ -45,6 +45,7 @@ export const STATUS: Readonly<Record<ErrorCode, number>> = {
   group_not_found: 404,
   host_refused: 421,
   idempotency_key_reused: 422,
+  inexact_number: 422,
   internal_error: 500,
   invalid_option: 422,
   invalid_params: 422,
@@ -173,7 +174,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Behind these the names are the caller's own. */
-const OWN_NAMES_BEHIND = ['params', 'overrides', 'defaultParams', 'paramOverrides']
+const OWN_NAMES_BEHIND = ['params', 'overrides', 'defaultParams', 'default_params', 'paramOverrides', 'param_overrides']
 
 /** `dependsOn.0` becomes `depends_on.0`; what follows `params` are the caller's own names. */
 export function wirePath(path: string, fields: ReadonlySet<string> = new Set()): string {

@@ -11,7 +11,7 @@ import {
 import { invalid, readText, readWhole, refuseUnknownKeys } from '../domain/options.ts'
 import { type ConcurrencyPolicy, fillFreePlaces } from '../engine/concurrency-policy.ts'
 import type { RegisteredType } from '../engine/job-type.ts'
-import type { Clock } from '../platform/clock.ts'
+import { type Clock, wholeClock } from '../platform/clock.ts'
 import { type Logger, neverThrowing, stderrLogger } from '../platform/logger.ts'
 import { type Random, systemRandom } from '../platform/random.ts'
 import { AddressGuard } from '../platform/webhook-address.ts'
@@ -110,7 +110,7 @@ export function readSchedulerOptions(options: SchedulerOptions): CheckedOptions 
     name: readText(options.name ?? `${hostname()}-${process.pid}`, 'name'),
     policy: readPort(options.concurrencyPolicy ?? fillFreePlaces, ['decideClaims'], 'concurrencyPolicy'),
     logger: neverThrowing(readPort(options.logger ?? stderrLogger, ['info', 'warn', 'error'], 'logger')),
-    clock: options.clock === undefined ? null : readPort(options.clock, ['now', 'after'], 'clock'),
+    clock: options.clock === undefined ? null : wholeClock(readPort(options.clock, ['now', 'after'], 'clock')),
     random: readPort(options.random ?? systemRandom, ['next'], 'random'),
     acceptAnyType: readBoolean(options.acceptAnyType ?? false, 'acceptAnyType'),
   }

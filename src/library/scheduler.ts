@@ -318,7 +318,7 @@ export class Scheduler {
     return this.#life.call(() => readStatistics(this.#context))
   }
 
-  /** The last hour by the minute, and how long jobs wait and run, from the latest 10,000 Runs at most. */
+  /** The last hour by the minute, as counted, and how long the latest Jobs, at most 1,000, waited and ran. */
   recentStatistics(): Promise<RecentStatistics> {
     return this.#life.call(() => readRecentStatistics(this.#context))
   }

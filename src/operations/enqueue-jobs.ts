@@ -19,7 +19,9 @@ const PREPARED_AT_ONCE = 500
 
 /** Accepts one Job. */
 export async function enqueueJob(context: OperationContext, request: EnqueueRequest): Promise<EnqueuedItem> {
-  return (await acceptJob(context, request)).item
+  const prepared = prepare(context, request)
+  const job = prepared instanceof Promise ? await prepared : prepared
+  return acceptedOne(await context.store.enqueueJobs([job], context.clock.now()), request)
 }
 
 /** The same for those who want to know how it stands then. Null: it takes a look at the store to know. */

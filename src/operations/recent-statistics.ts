@@ -1,18 +1,8 @@
-import type { RunTimes } from '../store/runs.ts'
+import type { MinuteCounts } from '../store/statistics.ts'
 import type { OperationContext } from './context.ts'
 
 /** What ended within one minute, on all nodes together. */
-export interface Minute {
-  /** The first instant of the minute. */
-  readonly minuteAt: number
-  readonly executed: number
-  readonly completed: number
-  readonly failed: number
-  readonly skipped: number
-  /** How long those Runs took together, and how long after the `runAt` of their Jobs they started, together. */
-  readonly runMs: number
-  readonly waitMs: number
-}
+export type Minute = MinuteCounts
 
 /** Half of all were no longer than `p50`, 95 of 100 no longer than `p95`. */
 export interface Percentiles {
@@ -21,13 +11,9 @@ export interface Percentiles {
 }
 
 export interface RecentStatistics {
-  /** The last 60 minutes, oldest first, the present one last; also those in which nothing ended. */
+  /** The last 60 minutes, oldest first, the present one last; also those in which nothing ended. Counted, as hours are. */
   readonly minutes: readonly Minute[]
-  /** There are more Runs than were looked at: minutes before `since` are not told in full. */
-  readonly limited: boolean
-  /** The start of the oldest Run that was looked at. Null: none was. */
-  readonly since: number | null
-  /** Of the latest Runs that have ended, at most 1,000. */
+  /** Of the latest Runs that have ended, at most 1,000: a sample. */
   readonly times: {
     readonly runs: number
     readonly waitMs: Percentiles | null
@@ -38,29 +24,26 @@ export interface RecentStatistics {
 const MINUTE_MS = 60_000
 const MINUTES_SHOWN = 60
 
-/** Runs that are looked at, the latest ones: a few milliseconds. */
-const LOOKED_AT_MAX = 10_000
+/** Runs whose times are looked at, the latest ones. */
 const TIMES_MAX = 1_000
 
-/** Runs that took longer than this before they ended are counted by the hour only. */
-const LONGEST_MS = 3_600_000
+/** Of Runs that started longer ago no times are told. */
+const TIMES_FROM_MS = 2 * 3_600_000
 
-/**
- * The last hour by the minute, and how long Jobs wait and run. Read from the latest Runs, so that counting costs nothing while
- * they execute; it looks at a bounded number of them.
- */
+/** The last hour by the minute, and how long Jobs wait and run. Costs the same whatever the backlog and the history. */
 export async function readRecentStatistics(
   context: Pick<OperationContext, 'store' | 'clock'>,
 ): Promise<RecentStatistics> {
-  const now = context.clock.now()
-  const from = now - (now % MINUTE_MS) - (MINUTES_SHOWN - 1) * MINUTE_MS
-  const found = await context.store.listRunTimes(from - LONGEST_MS, LOOKED_AT_MAX + 1)
-  const runs = found.slice(0, LOOKED_AT_MAX)
-  const latest = runs.slice(0, TIMES_MAX)
+  const { store, clock } = context
+  const now = clock.now()
+  const end = now - (now % MINUTE_MS) + MINUTE_MS
+  const from = end - MINUTES_SHOWN * MINUTE_MS
+  const [counted, latest] = await Promise.all([
+    store.listMinutes(from, end),
+    store.listRunTimes(now - TIMES_FROM_MS, TIMES_MAX),
+  ])
   return {
-    minutes: minutesOf(runs, from),
-    limited: found.length > LOOKED_AT_MAX,
-    since: runs.at(-1)?.startedAt ?? null,
+    minutes: allMinutes(counted, from),
     times: {
       runs: latest.length,
       waitMs: percentilesOf(latest.map(({ runAt, startedAt }) => Math.max(0, startedAt - runAt))),
@@ -69,24 +52,15 @@ export async function readRecentStatistics(
   }
 }
 
-const NOTHING = { executed: 0, completed: 0, failed: 0, skipped: 0, runMs: 0, waitMs: 0 }
+const NOTHING = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0, runMs: 0, waitMs: 0 }
 
-function minutesOf(runs: readonly RunTimes[], from: number): Minute[] {
-  const minutes = Array.from({ length: MINUTES_SHOWN }, (_, index) => ({
-    minuteAt: from + index * MINUTE_MS,
-    ...NOTHING,
-  }))
-  for (const { status, runAt, startedAt, finishedAt } of runs) {
-    const minute = minutes[Math.floor((finishedAt - from) / MINUTE_MS)]
-    if (minute === undefined) continue
-    minute.executed++
-    if (status === 'COMPLETED') minute.completed++
-    else if (status === 'FAILED') minute.failed++
-    else minute.skipped++
-    minute.runMs += Math.max(0, finishedAt - startedAt)
-    minute.waitMs += Math.max(0, startedAt - runAt)
-  }
-  return minutes
+/** Also those in which nothing ended. */
+function allMinutes(counted: readonly Minute[], from: number): Minute[] {
+  const byStart = new Map(counted.map((minute) => [minute.minuteAt, minute]))
+  return Array.from({ length: MINUTES_SHOWN }, (_, index) => {
+    const minuteAt = from + index * MINUTE_MS
+    return byStart.get(minuteAt) ?? { minuteAt, ...NOTHING }
+  })
 }
 
 /** The nearest rank. Null: there is nothing to rank. */

@@ -17,6 +17,8 @@ export interface Statistics {
   /** The last 24 hours, oldest first, the present one last; also those in which nothing ended. */
   readonly hours: readonly Hour[]
   readonly queue: QueueCounts
+  /** A number of `queue` that is this one means so many or more. */
+  readonly countedTo: number
 }
 
 const HOUR_MS = 3_600_000
@@ -38,7 +40,7 @@ export async function readStatistics(context: Pick<OperationContext, 'store' | '
     store.listHours(from, HOURS_READ_MAX),
     store.countQueue(QUEUE_COUNT_MAX, now),
   ])
-  return { totals, hours: addUp(rows, from), queue }
+  return { totals, hours: addUp(rows, from), queue, countedTo: QUEUE_COUNT_MAX }
 }
 
 const NOTHING = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0, runMs: 0, waitMs: 0 }

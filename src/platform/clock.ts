@@ -32,6 +32,11 @@ export const systemClock: Clock = {
   },
 }
 
+/** A clock of the caller's in whole milliseconds, whatever it tells: stores keep no others. */
+export function wholeClock(clock: Clock): Clock {
+  return { now: () => Math.floor(clock.now()), after: (delayMs, wake, kind) => clock.after(delayMs, wake, kind) }
+}
+
 /** Resolves after the delay. */
 export function delay(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {

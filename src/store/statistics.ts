@@ -27,6 +27,15 @@ export interface HourOfNode extends Counts {
   readonly waitMs: number
 }
 
+/** What ended within one minute, on all nodes together. */
+export interface MinuteCounts extends Counts {
+  /** The first instant of the minute. */
+  readonly minuteAt: number
+  /** As of an hour. */
+  readonly runMs: number
+  readonly waitMs: number
+}
+
 /** What stands in the queue right now. */
 export interface QueueCounts {
   /** QUEUED Jobs; no more than `countMax` are counted. */
@@ -57,6 +66,18 @@ export interface StatisticsStore {
 
   /** Hours from `from` on, oldest first. */
   listHours(from: number, limit: number): Promise<readonly HourOfNode[]>
+
+  /**
+   * Minutes in which something ended, from `from` on and before `before`, oldest first. Of hours whose minutes were added up
+   * there is one, the first, and it tells the whole hour.
+   */
+  listMinutes(from: number, before: number): Promise<readonly MinuteCounts[]>
+
+  /**
+   * Adds up the minutes before `before` into their hours, for each node, without changing any sum. A page ends with the minute in
+   * which `limit` rows are reached. Returns how many rows it added up: fewer than `limit` means that all are done.
+   */
+  foldMinutes(request: { readonly before: number; readonly limit: number }): Promise<number>
 
   /**
    * Keeps the number of rows bounded, without changing any sum: adds up the nodes of each hour that began before

@@ -7,11 +7,13 @@ export type Duration = number | string
 
 export function toMs(duration: Duration): number {
   if (typeof duration === 'number') {
-    if (Number.isFinite(duration) && duration >= 0) return duration
+    if (Number.isFinite(duration) && duration >= 0) return Math.round(duration)
   } else if (typeof duration === 'string') {
     const parts = [...duration.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*/g)]
     if (parts.length > 0 && parts.map(([text]) => text).join('') === duration) {
-      return parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS], 0)
+      const ms = parts.reduce((sum, [, count, unit]) => sum + Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS], 0)
+      // Parts of a unit are seldom exact: 0.3 of an hour would be a little less.
+      return Math.round(ms)
     }
   }
   throw new PawlError(

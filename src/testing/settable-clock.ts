@@ -7,7 +7,10 @@ interface PendingTimer {
   readonly isPoll: boolean
 }
 
-/** A clock that stands still until it is moved. Timers fire in the order of their instants, as the clock passes them. */
+/**
+ * A clock that stands still until it is moved. Timers fire in the order of their instants, as the clock passes them. It shows whole
+ * milliseconds, as every clock does: stores keep no others.
+ */
 export class SettableClock implements Clock {
   #now: number
   #timers: PendingTimer[] = []
@@ -15,7 +18,7 @@ export class SettableClock implements Clock {
 
   /** @param now where it begins, epoch milliseconds or a Date */
   constructor(now: number | Date = Date.UTC(2026, 0, 1)) {
-    this.#now = typeof now === 'number' ? now : now.getTime()
+    this.#now = wholeMs(now)
   }
 
   now(): number {
@@ -23,7 +26,13 @@ export class SettableClock implements Clock {
   }
 
   after(delayMs: number, wake: () => void, kind?: 'poll'): Timer {
-    const timer = { at: this.#now + Math.max(0, delayMs), number: ++this.#count, wake, isPoll: kind === 'poll' }
+    // Not before the delay has passed.
+    const timer = {
+      at: this.#now + Math.max(0, Math.ceil(delayMs)),
+      number: ++this.#count,
+      wake,
+      isPoll: kind === 'poll',
+    }
     this.#timers.push(timer)
     return {
       cancel: () => {
@@ -42,7 +51,7 @@ export class SettableClock implements Clock {
    * wants `advance` of its test scheduler instead. An earlier instant sets the clock back: nothing fires.
    */
   set(instant: number | Date): void {
-    const target = typeof instant === 'number' ? instant : instant.getTime()
+    const target = wholeMs(instant)
     if (target < this.#now) return this.#setBack(target)
     for (let timer = this.#first(); timer !== null && timer.at <= target; timer = this.#first()) {
       this.#now = Math.max(this.#now, timer.at)
@@ -73,4 +82,8 @@ export class SettableClock implements Clock {
     }
     return first
   }
+}
+
+function wholeMs(instant: number | Date): number {
+  return Math.floor(typeof instant === 'number' ? instant : instant.getTime())
 }

@@ -15,7 +15,7 @@ interface Kill {
 }
 
 test.for<readonly [kind: 'cancel' | 'retry', kill: Kill]>([
-  ['cancel', { at: 'store:statement', nth: storeKind === 'sqlite' ? 700 : 900 }],
+  ['cancel', { at: 'store:statement', nth: storeKind === 'sqlite' ? 700 : 30 }],
   ['cancel', { at: 'store:before-commit', nth: 2 }],
   ['cancel', { at: 'store:after-commit', nth: 3 }],
   ['retry', { at: 'store:before-commit', nth: 3 }],

@@ -61,6 +61,12 @@ describe.each(TARGETS)('on a %s', (kind) => {
     expect(await on.json('stats')).toMatchObject({ totals: { executed: 2, completed: 1, failed: 1 } })
   })
 
+  test('stats say where a count stopped', async () => {
+    const on = await openTarget(kind)
+    await on.scheduler.enqueueMany(Array.from({ length: 10_000 }, () => ({ type: 'story', params: null })))
+    expect((await on.pawl('stats')).stdout).toMatch(/queued +10000 or more\n +ready +10000 or more\n +running +0\n/)
+  })
+
   test('the audit log says who changed what', async () => {
     const on = await openTarget(kind)
     expect((await on.pawl('audit')).stdout).toBe('Nothing was changed yet.\n')

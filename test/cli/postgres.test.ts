@@ -44,18 +44,18 @@ describe('migrate', () => {
       stdout: [
         `Would be migrated: ${shown(schema)}`,
         '  version before  none: there is no schema of Pawl',
-        '  would become    6',
-        '  pending         schema, enqueue-function, readable-views, waiting-in-lanes, bulk-operations, fewest-digits',
+        '  would become    9',
+        '  pending         schema, enqueue-function, readable-views, waiting-in-lanes, bulk-operations, fewest-digits, exact-numbers, minutes, deliveries-by-status',
         '',
       ].join('\n'),
       stderr: '',
     })
     expect(await schemaExists(schema)).toBe(false)
-    expect((await pawl(['migrate', ...on])).stdout).toContain('\n  version now     6\n')
+    expect((await pawl(['migrate', ...on])).stdout).toContain('\n  version now     9\n')
     expect((await pawl(['migrate', ...on])).stdout).toMatch(/^The schema is up to date: the store postgres /)
     expect(JSON.parse((await pawl(['migrate', '--json', ...on])).stdout)).toMatchObject({
-      version_before: 6,
-      version_after: 6,
+      version_before: 9,
+      version_after: 9,
       applied: [],
     })
   })
@@ -77,7 +77,7 @@ describe('migrate', () => {
     const { schema: newer, run } = await newStore()
     const insert = `insert into "${newer}".migrations values (99, 'later', '', 0)`
     await postgresPool().query(insert)
-    expect((await run('migrate')).stderr).toContain('has schema version 99, but this Pawl knows versions up to 6')
+    expect((await run('migrate')).stderr).toContain('has schema version 99, but this Pawl knows versions up to 9')
     await postgresPool().query(`delete from "${newer}".migrations where version = 99`)
   })
 })

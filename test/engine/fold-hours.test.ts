@@ -65,3 +65,28 @@ test('a node that lives long does so every hour', async () => {
   await stage.advance('3h')
   expect(await hoursOf(path)).toEqual([[0, 2]])
 })
+
+/** Minutes from the beginning, and what ended in each. */
+async function minutesOf(path: string): Promise<(readonly [minute: number, executed: number])[]> {
+  const store = await sqlite(path).open()
+  const minutes = await store.listMinutes(0, BEGIN + DAY_MS)
+  await store.close()
+  return minutes.map(({ minuteAt, executed }) => [(minuteAt - BEGIN) / 60_000, executed])
+}
+
+test('the minutes of the last 70 minutes are kept, and of their hours; those before are added up', async () => {
+  const path = newDatabasePath()
+  for (const minute of [5, 6, 59, 60, 61]) await liveBriefly(path, BEGIN + minute * 60_000)
+  const each = [5, 6, 59, 60, 61].map((minute) => [minute, 1])
+  expect(await minutesOf(path)).toEqual(each)
+  await liveBriefly(path, BEGIN + 129 * 60_000)
+  expect(await minutesOf(path)).toEqual([...each, [129, 1]])
+  await liveBriefly(path, BEGIN + 130 * 60_000)
+  expect(await minutesOf(path)).toEqual([
+    [0, 3],
+    [60, 1],
+    [61, 1],
+    [129, 1],
+    [130, 1],
+  ])
+})

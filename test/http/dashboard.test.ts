@@ -23,6 +23,8 @@ describe('the dashboard', () => {
       '/jobs',
       '/jobs/01890a5d-ac96-774b-bcce-b302099a8057?tab=logs',
       '/groups/a%20b',
+      '/groups/2026.q4',
+      '/groups/%3Cimg%20src=x.y%3E',
       '/index.html',
     ]) {
       const page = await get(path)
@@ -74,6 +76,9 @@ describe('the dashboard', () => {
       '/..%2foutside.js',
       '/assets/..%5c..%5coutside.js',
       '/assets.js/',
+      '/assets/.secret',
+      '/groups/..%2f..%2foutside.js',
+      '/groups/%2e%2e/%2e%2e/outside.js',
     ]) {
       expect(problemOf(await get(path)), path).toEqual(asProblem(404, 'not_found'))
     }

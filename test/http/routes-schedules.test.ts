@@ -137,6 +137,23 @@ describe('/api/schedules', () => {
     const { admin } = await openApi()
     expect(await refusalOf(admin.schedules.create(body as never))).toEqual({ status: 422, code, path })
   })
+
+  test('tells how the latest jobs of each have gone, newest first, when it is asked to', async () => {
+    const { admin, viewer } = await openApi()
+    const ids: string[] = []
+    for (const name of ['one', 'two'])
+      ids.push((await admin.schedules.create({ name, type: 'story', cron: '0 8 * * *' })).schedule_id)
+    const [first = '', second = ''] = ids
+    for (let count = 0; count < 3; count++) await admin.schedules.trigger(first)
+    const made = (await viewer.jobs.list({ schedule_id: first })).items.map(({ job_id }) => job_id)
+    const { items } = await viewer.schedules.list({ latest_jobs: 2 })
+    expect(items.map(({ schedule_id }) => schedule_id)).toEqual([second, first])
+    expect(items[0]?.latest_jobs).toEqual([])
+    expect(items[1]?.latest_jobs?.map(({ job_id }) => job_id)).toEqual(made.slice(0, 2))
+    expect(Object.keys(items[1]?.latest_jobs?.[0] ?? {})).not.toContain('params')
+    expect((await viewer.schedules.list({})).items[0]).not.toHaveProperty('latest_jobs')
+    expect(await refusalOf(viewer.schedules.list({ latest_jobs: 51 }))).toMatchObject({ path: 'latest_jobs' })
+  })
 })
 
 test('DELETE removes only the version that `If-Match` names', async () => {

@@ -160,6 +160,14 @@ test('GET /api/statistics tells what came of all Jobs, hour by hour, and what wa
   expect(queue.oldest_ready_at).not.toBeNull()
 })
 
+test('GET /api/statistics says up to where it counted the queue', async () => {
+  const { operator, viewer, scheduler } = await openApi()
+  await scheduler.enqueueMany(Array.from({ length: 10_000 }, () => ({ type: 'story', params: {} })))
+  await operator.jobs.enqueue({ type: 'story' })
+  const { queue } = await viewer.statistics()
+  expect(queue).toMatchObject({ counted_to: 10_000, queued: 10_000, ready: 10_000, running: 0 })
+})
+
 test('POST /api/prune counts what it would remove, then removes it', async () => {
   const { admin, viewer, scheduler } = await openApi()
   await scheduler.start()

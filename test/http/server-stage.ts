@@ -14,6 +14,7 @@ import { createKey } from '../../src/operations/api-keys.ts'
 import { DOOR } from '../../src/operations/door.ts'
 import type { Logger } from '../../src/platform/logger.ts'
 import { sqlite } from '../../src/stores/sqlite/index.ts'
+import { newStore, storeKind } from '../stores/source-stores.ts'
 
 export const PATIENCE = { timeout: 20_000, interval: 5 }
 
@@ -61,7 +62,7 @@ export async function openStage({ file, scheduler: rest = {}, ...options }: Stag
     void told.push(`${message} ${fields['error'] instanceof Error ? fields['error'].message : ''}`.trim())
   const logger: Logger = { info: () => {}, warn: tell, error: tell }
   const scheduler = await openScheduler({
-    store: sqlite(file ?? join(newFolder(), 'pawl.db')),
+    store: storeKind === 'postgres' ? newStore() : sqlite(file ?? join(newFolder(), 'pawl.db')),
     jobs: [noop],
     logger,
     ...rest,

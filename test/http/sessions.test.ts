@@ -44,6 +44,24 @@ describe('a session', () => {
     ])
   })
 
+  it('is in the audit log when it begins and ends, and not when nothing did', async () => {
+    const stage = await openStage()
+    const { key, keyId } = await stage.newKey('viewer')
+    const cookie = cookieIn(await stage.post('/api/session', { key }, ownPage(stage)))
+    await stage.post('/api/session', { key: `pawl_${'x'.repeat(43)}` })
+    await stage.get('/api/session', { cookie })
+    await stage.ask('DELETE', '/api/session', { headers: { cookie, ...ownPage(stage) } })
+    await stage.ask('DELETE', '/api/session', { headers: ownPage(stage) })
+    await stage.ask('DELETE', '/api/session', { headers: { authorization: `Bearer ${key}` } })
+    const audit = await stage.get('/api/audit', { authorization: `Bearer ${key}` })
+    const items = audit.body['items'] as { actor: string; action: string; subject: string }[]
+    const entries = items.filter(({ action }) => action.startsWith('session.'))
+    expect(entries.map(({ actor, action, subject }) => [actor, action, subject])).toEqual([
+      ['key:a viewer', 'session.close', keyId],
+      ['key:a viewer', 'session.open', keyId],
+    ])
+  })
+
   it('is refused for a wrong key, and slowed down for who guesses', async () => {
     const stage = await openStage()
     await stage.newKey('admin')

@@ -1,6 +1,7 @@
 // The numbers that people look at: what was executed, what ended lately, what waits.
 import { expect, test } from 'vitest'
 import { defineJob } from '../../src/index.ts'
+import { readRecentStatistics } from '../../src/operations/recent-statistics.ts'
 import { readStatistics } from '../../src/operations/statistics.ts'
 import { openTestScheduler, SettableClock } from '../../src/testing/index.ts'
 import { newStore } from '../stores/source-stores.ts'
@@ -126,5 +127,33 @@ test('lists are asked for by tag, and Runs by type; what is no text is refused',
   await expect(scheduler.listJobs({ tag: '' })).rejects.toMatchObject({ code: 'invalid_option', path: 'tag' })
   await expect(scheduler.listRuns({ type: 7 as unknown as string })).rejects.toMatchObject({ path: 'type' })
   await expect(scheduler.listJobs({ cursor: '1:2' })).rejects.toMatchObject({ code: 'invalid_option', path: 'cursor' })
+  await stage.close()
+})
+
+test('the last hour is told by the minute, however much has ended, and by the hour as much', async () => {
+  const { stage, scheduler, context } = await openStage()
+  const jobs = (count: number) => Array.from({ length: count }, () => ({ type: quick, params: null }))
+  await scheduler.enqueueMany(jobs(1_100))
+  await scheduler.enqueue(failing, null)
+  await stage.runUntilIdle()
+  await stage.advance('30m')
+  await scheduler.enqueueMany(jobs(2))
+  await scheduler.cancel((await scheduler.enqueue(quick, null, { delayMs: HOUR_MS })).jobId)
+  await stage.runUntilIdle()
+  await stage.advance('5m')
+
+  const { minutes, times } = await readRecentStatistics(context)
+  expect(minutes).toHaveLength(60)
+  expect([minutes[0]?.minuteAt, minutes[59]?.minuteAt]).toEqual([BEGIN - 24 * 60_000, BEGIN + 35 * 60_000])
+  const busy = minutes.filter(({ executed, cancelled }) => executed + cancelled > 0)
+  expect(busy).toMatchObject([
+    { minuteAt: BEGIN, executed: 1_101, completed: 1_100, failed: 1, cancelled: 0 },
+    { minuteAt: BEGIN + 30 * 60_000, executed: 2, completed: 2, failed: 0, cancelled: 1 },
+  ])
+  expect(times.runs).toBe(1_000)
+  const { hours } = await readStatistics(context)
+  const sum = (of: readonly { readonly executed: number }[]) => of.reduce((total, { executed }) => total + executed, 0)
+  expect(sum(hours)).toBe(sum(minutes))
+  expect(hours.slice(-2).map(({ executed }) => executed)).toEqual([1_101, 2])
   await stage.close()
 })

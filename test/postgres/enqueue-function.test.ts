@@ -119,6 +119,19 @@ test.each([
   ["'nonsense'", '22023', /^Expected a type that a scheduler on this store handles, got 'nonsense'\.$/],
   ['null', '22023', /got NULL\.$/],
   [`'welcome', to_jsonb(repeat('x', 262144))`, '54000', /^Expected params of at most 262144 bytes, got 262146\.$/],
+  [
+    `'welcome', '{"user": [1, {"id": 12345678901234567890}]}'`,
+    '22003',
+    /^Expected params\.user\.1\.id to be a number that a double keeps exactly, got 12345678901234567890, which would become 12345678901234567000\.$/,
+  ],
+  [
+    `'welcome', '-9007199254740993.0'`,
+    '22003',
+    /^Expected params to .* got -9007199254740993, .* become -9007199254740992\.$/,
+  ],
+  [`'welcome', '[18446744073709551616]'`, '22003', /^Expected params\.0 to be /],
+  [`'welcome', '[1e400]'`, '22003', /would become Infinity\.$/],
+  [`'welcome', '[-1e400]'`, '22003', /would become -Infinity\.$/],
   ["'welcome', run_at => 'infinity'", '22023', /^Expected run_at between the years 1970 and 275760, got infinity\.$/],
   ["'welcome', run_at => '1969-12-31'", '22023', /^Expected run_at /],
   ["'welcome', name => ''", '22023', /^Expected name to be a text of 1 to 512 characters\.$/],
@@ -129,6 +142,14 @@ test.each([
   const before = (await scheduler.statistics()).queue
   expect(await refusalOf(args)).toEqual({ code, message: expect.stringMatching(message) })
   expect((await scheduler.statistics()).queue).toEqual(before)
+})
+
+test('numbers that a double keeps, and fractions, are accepted, and the library reads them as they were given', async () => {
+  const numbers = [9007199254740991, -9007199254740992, 1e21, 1e23, 1.7976931348623157e308, 0.1, Math.PI, 5e-324]
+  const jobId = await enqueue(`'welcome', '${JSON.stringify([...numbers, '12345678901234567890'])}'`)
+  expect((await scheduler.getJob(jobId)).params).toEqual([...numbers, '12345678901234567890'])
+  const fraction = await enqueue(`'welcome', '[0.10000000000000001, 3.14159265358979323846]'`)
+  expect((await scheduler.getJob(fraction)).params).toEqual([0.1, Math.PI])
 })
 
 test('a scheduler executes what it made, is woken by the commit, and everybody hears of it', async () => {

@@ -19,7 +19,7 @@ import { fillSchema } from './many-rows.ts'
 import { newSchema } from './schemas.ts'
 
 /** Of what keeps a store in order, the rest may look at all there is. */
-const UPKEEP = ['prune', 'adding up the hours of the statistics']
+const UPKEEP = ['prune', 'adding up the hours of the statistics', 'adding up the minutes of the statistics']
 
 /** Not what is done in transactions of others, nor what renumbers a whole priority. */
 const operations = [

@@ -62,3 +62,27 @@ test('who asks for the newest event has heard of all commits from here, also whe
   await store.close()
   await pool.end()
 })
+
+test('closing a store waits for the answer to what it was asked before', async () => {
+  const schema = newSchema()
+  const pool = new HoldingPool({ connectionString: postgresUrl() })
+  const store = await postgres(pool as unknown as PgPool, { schema, listen: false }).open()
+  await store.enqueueJobs([newJob()], NOW)
+  const order: string[] = []
+  pool.holdBack(/insert into .*\.jobs/s)
+
+  const job = newJob()
+  const enqueued = store.enqueueJobs([job], NOW).then(() => order.push('accepted'))
+  const isCommitted = async () =>
+    (await postgresPool().query(`select 1 from "${schema}".jobs where job_id = $1`, [job.jobId])).rowCount
+  await expect.poll(isCommitted, { timeout: 20_000 }).toBe(1)
+  const closed = store.close().then(() => order.push('closed'))
+  // Longer than it takes a store to close that has nothing to wait for.
+  const other = await postgres(postgresUrl(), { schema, listen: false }).open()
+  await other.close()
+  pool.handOver()
+  await Promise.all([enqueued, closed])
+
+  expect(order).toEqual(['accepted', 'closed'])
+  await pool.end()
+})

@@ -40,7 +40,8 @@ const HOT_STATEMENTS = {
   CLAIM_OPEN: openClaimText(100, 'checks-due'),
   CLAIM_BEHIND_PROMOTION: openClaimText(100, 'behind-promotion'),
   FINISH_AND_CLAIM: openClaimText(100, 'with-ends'),
-  ENQUEUE_PLAIN,
+  ENQUEUE_BARE: ENQUEUE_PLAIN.bare,
+  ENQUEUE_FULL: ENQUEUE_PLAIN.full,
   FINISH_PLAIN,
 }
 

@@ -92,7 +92,7 @@ test.for([
   await scene.database.damage(`update pawl_runs set ${set}, finished_at = started_at + 3000`)
   if (storeKind === 'postgres' && outcome !== 'COMPLETED') await scene.database.damage(ALSO_FOUND_AS_UNCOMPLETED)
   await scene.database.damage(
-    `insert into pawl_statistics (hour_at, node_seq, executed, ${outcome}) values (0, 0, 1, 1)`,
+    `insert into pawl_statistics (began_at, node_seq, executed, ${outcome}) values (0, 0, 1, 1)`,
   )
   const { jobs, runs } = await scene.read()
   moveOn(scene)

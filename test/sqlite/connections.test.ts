@@ -44,6 +44,8 @@ describe('a fresh file', () => {
         { version: 2, name: 'triggers-and-composition' },
         { version: 3, name: 'doors' },
         { version: 4, name: 'bulk-operations' },
+        { version: 5, name: 'minutes' },
+        { version: 6, name: 'deliveries-by-status' },
       ])
       expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
       expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])

@@ -48,6 +48,20 @@ test('a result that is no JSON any more is told as damage to who waits for it', 
   })
 })
 
+test('a row that others refer to and that is gone is told as damage to who refers to it next', async () => {
+  const path = join(home, 'rows.db')
+  await using scheduler = await openScheduler({ store: sqlite(path), jobs: [plain] })
+  await scheduler.enqueue(plain, null)
+  const handle = (await loadDefaultDriver()).open(path)
+  handle.exec('pragma foreign_keys = off; delete from pawl_policies')
+  handle.close()
+
+  await expect(scheduler.enqueue(plain, null)).rejects.toMatchObject({
+    code: 'database_corrupt',
+    message: expect.stringContaining('Restore a backup'),
+  })
+})
+
 async function executeOne(path: string): Promise<{ readonly jobId: string }> {
   await using scheduler = await openScheduler({ store: sqlite(path), jobs: [plain] })
   await scheduler.start()

@@ -22,6 +22,7 @@ export async function liveWithLists(stage: TestScheduler, store: Store, clock: S
   })
   await stage.advance('2m')
   await skipping.settled()
+  await store.foldMinutes({ before: clock.now() + HOUR_MS, limit: 100 })
   await store.foldHours({ nodesBefore: clock.now() - 48 * HOUR_MS, hoursBefore: clock.now() - 90 * 24 * HOUR_MS })
 }
 
@@ -62,6 +63,7 @@ export async function readLists(store: Store, now: number): Promise<void> {
   await store.listRunTimes(0, 100)
   await store.readTotals()
   await store.listHours(now - 24 * HOUR_MS, 100)
+  await store.listMinutes(now - HOUR_MS, now)
   await store.countQueue(1_000, now)
 }
 

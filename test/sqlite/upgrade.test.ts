@@ -79,6 +79,8 @@ test('a database of version 1 is upgraded when it is opened; its history stays, 
       { version: 2 },
       { version: 3 },
       { version: 4 },
+      { version: 5 },
+      { version: 6 },
     ])
     expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
   })

@@ -31,6 +31,18 @@ describe('SettableClock', () => {
     expect(clock.nextTimerAt()).toBeNull()
   })
 
+  test('shows whole milliseconds, and fires no timer before its delay has passed', () => {
+    const clock = new SettableClock(0.7)
+    expect(clock.now()).toBe(0)
+    const fired: number[] = []
+    clock.after(1.2, () => fired.push(clock.now()))
+    expect(clock.nextTimerAt()).toBe(2)
+    clock.set(1.9)
+    expect([clock.now(), fired]).toEqual([1, []])
+    clock.set(2)
+    expect(fired).toEqual([2])
+  })
+
   test('fires a timer that another one set on the way', () => {
     const clock = new SettableClock(0)
     const fired: number[] = []

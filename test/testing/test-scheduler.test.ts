@@ -64,6 +64,34 @@ describe('runUntilIdle', () => {
   })
 })
 
+test.each([0.7, '0.7ms', '0.0003s', '1.5ms'])(
+  'parts of a millisecond, %j, leave everything in whole ones',
+  async (duration) => {
+    await using stage = await openTestScheduler({ jobs: [quick], clock: new SettableClock(1_000.5) })
+    await stage.advance(duration)
+    const job = await stage.scheduler.enqueue(quick, null, { delayMs: 1 })
+    await stage.advance('2.5ms')
+    expect((await job.settled()).outcome).toBe('COMPLETED')
+    expect(Number.isInteger(stage.clock.now())).toBe(true)
+  },
+)
+
+test('a clock of the caller that tells parts of milliseconds is read in whole ones', async () => {
+  const clock = {
+    now: () => Date.UTC(2026, 0, 1) + 0.7,
+    after: (_: number, wake: () => void) => {
+      const timer = setTimeout(wake, 1)
+      return { cancel: () => clearTimeout(timer) }
+    },
+  }
+  const scheduler = await openScheduler({ store: sqlite(':memory:'), jobs: [quick], clock })
+  const job = await scheduler.enqueue(quick, null)
+  await scheduler.start()
+  expect((await job.settled()).outcome).toBe('COMPLETED')
+  expect((await job.get()).createdAt).toBe(Date.UTC(2026, 0, 1))
+  await scheduler.close()
+})
+
 describe('advance', () => {
   test('executes what becomes due on the way, at its instant', async () => {
     await using stage = await openTestScheduler({ jobs: [failing] })

@@ -114,6 +114,8 @@ describe('a Job that something holds is told', () => {
     const parents = await stage.scheduler.enqueueMany(Array.from({ length: 25 }, () => ({ type: work, params: null })))
     const dependsOn = parents.map(({ jobId }) => jobId)
     const child = await stage.scheduler.enqueue(work, null, { dependsOn })
+    // The parents that there is room for execute by then: what is told of them must not change between two looks.
+    await stage.worker.runUntilIdle()
     const named = (await stage.why(child)).reasons.filter(({ code }) => code === 'waiting_for_parent')
     expect(named).toHaveLength(11)
     expect(named.at(-1)).toMatchObject({ message: 'Waits for 15 more parents.', jobId: null, count: 25 })

@@ -30,9 +30,9 @@ async function stats(cli: Cli): Promise<void> {
     ])
     cli.print()
     printDetails(cli, 'Now', [
-      ['queued', queue.queued],
-      ['ready', queue.ready],
-      ['running', queue.running],
+      ['queued', counted(queue.queued, queue.counted_to)],
+      ['ready', counted(queue.ready, queue.counted_to)],
+      ['running', counted(queue.running, queue.counted_to)],
       ['waiting since', fullTime(queue.oldest_ready_at, cli.clock.now())],
       ['direct, waiting', queue.waiting_tickets],
       ['direct, running', queue.running_directs],
@@ -42,6 +42,10 @@ async function stats(cli: Cli): Promise<void> {
     cli.print()
     cli.printTable(hourColumns(), busy)
   })
+}
+
+function counted(count: number, countedTo: number): string {
+  return `${count}${count >= countedTo ? ' or more' : ''}`
 }
 
 function hourColumns(): Column<Hour>[] {

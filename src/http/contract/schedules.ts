@@ -58,6 +58,28 @@ const schedule = z
   })
   .meta({ id: 'Schedule' })
 
+/** How many Jobs of each schedule a list can tell of. */
+const LATEST_JOBS_MAX = 50
+
+/** As much of a Job as says how it went. */
+const latestJob = job.pick({
+  job_id: true,
+  status: true,
+  hold: true,
+  outcome: true,
+  attempt: true,
+  slot_at: true,
+  created_at: true,
+  cancel_requested_at: true,
+})
+
+const listedSchedule = schedule
+  .extend({
+    /** Its latest Jobs, newest first, when the list was asked for them. */
+    latest_jobs: z.array(latestJob).optional(),
+  })
+  .meta({ id: 'ListedSchedule' })
+
 const cron = z
   .string()
   .min(1)
@@ -146,9 +168,13 @@ export const listSchedules = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Schedules',
-  summary: 'Schedules, newest first.',
-  query: z.strictObject({ ...pageQuery, enabled: booleanInQuery.optional() }),
-  responses: { 200: pageOf(schedule) },
+  summary: 'Schedules, newest first; with `latest_jobs=20` also how the last Jobs of each have gone.',
+  query: z.strictObject({
+    ...pageQuery,
+    enabled: booleanInQuery.optional(),
+    latest_jobs: wholeInQuery(1, LATEST_JOBS_MAX).optional(),
+  }),
+  responses: { 200: pageOf(listedSchedule) },
   problems: [],
 })
 

@@ -85,7 +85,8 @@ export const getStatistics = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Store',
-  summary: 'What came of all Jobs, the last 24 hours by the hour, and what stands in the queue.',
+  summary:
+    'What came of all Jobs, the last 24 hours by the hour, and what stands in the queue. A number of the queue that is `counted_to` means so many or more.',
   responses: {
     200: z
       .object({
@@ -94,6 +95,8 @@ export const getStatistics = endpoint({
           z.object({ hour_at: instantOut, ...counts, run_ms: z.number(), wait_ms: z.number() }).meta({ id: 'Hour' }),
         ),
         queue: z.object({
+          /** A number that is this one means so many or more. */
+          counted_to: z.int(),
           queued: z.int(),
           ready: z.int(),
           running: z.int(),
@@ -115,7 +118,7 @@ export const getRecentStatistics = endpoint({
   role: 'viewer',
   action: null,
   tag: 'Store',
-  summary: 'The last hour by the minute, and how long Jobs wait and run, from the latest 10,000 Runs at most.',
+  summary: 'The last hour by the minute, as counted, and how long the latest Jobs, at most 1,000, waited and ran.',
   responses: {
     200: z
       .object({
@@ -127,15 +130,13 @@ export const getRecentStatistics = endpoint({
               completed: z.int(),
               failed: z.int(),
               skipped: z.int(),
+              cancelled: z.int(),
               run_ms: z.number(),
               wait_ms: z.number(),
             })
             .meta({ id: 'Minute' }),
         ),
-        /** There are more Runs than were looked at: minutes before `since` are not told in full. */
-        limited: z.boolean(),
-        since: instantOut.nullable(),
-        /** Of the latest Runs that have ended, at most 1,000. */
+        /** Of the latest Runs that have ended, at most 1,000: a sample. */
         times: z.object({ runs: z.int(), wait_ms: percentiles, run_ms: percentiles }),
       })
       .meta({ id: 'RecentStatistics' }),

@@ -1,13 +1,14 @@
 import type { z } from 'zod'
 import { PawlError } from '../../domain/errors.ts'
+import type { Job } from '../../domain/job.ts'
 import { mayActAs } from '../../domain/role.ts'
 import type { Schedule } from '../../domain/schedule.ts'
 import type { PreviewedSlot } from '../../domain/slots.ts'
-import { wireInstant } from '../../domain/wire.ts'
+import { wireInstant, wireJob } from '../../domain/wire.ts'
 import { changeSchedule, disableSchedule, enableSchedule } from '../../operations/change-schedule.ts'
 import { createSchedule } from '../../operations/create-schedule.ts'
 import { previewSchedule, previewTiming } from '../../operations/preview-schedule.ts'
-import { getJob } from '../../operations/read-history.ts'
+import { getJob, listJobs } from '../../operations/read-history.ts'
 import { getSchedule, listSchedules, listSkippedSlots } from '../../operations/read-schedules.ts'
 import { removeSchedule } from '../../operations/remove-schedule.ts'
 import { triggerSchedule } from '../../operations/trigger-schedule.ts'
@@ -45,6 +46,11 @@ function wireSchedule(schedule: Schedule) {
     next_trigger_at: wireInstant(schedule.nextSlotAt),
     last_triggered_at: wireInstant(schedule.lastTriggeredAt),
   }
+}
+
+function wireLatest(job: Job) {
+  const { job_id, status, hold, outcome, attempt, slot_at, created_at, cancel_requested_at } = wireJob(job)
+  return { job_id, status, hold, outcome, attempt, slot_at, created_at, cancel_requested_at }
 }
 
 function wireSlot({ at, local, note }: PreviewedSlot) {
@@ -108,7 +114,16 @@ export const scheduleRoutes: readonly Route[] = [
 
   route(contract.listSchedules, async ({ context, query }) => {
     const page = await listSchedules(context, { ...pageOptions(query), ...given({ enabled: query.enabled }) })
-    return okPage(page, wireSchedule)
+    const { latest_jobs: limit } = query
+    if (limit === undefined) return okPage(page, wireSchedule)
+    const latest = new Map<string, readonly Job[]>()
+    for (const { scheduleId } of page.items) {
+      latest.set(scheduleId, (await listJobs(context, { scheduleId, limit })).items)
+    }
+    return okPage(page, (schedule) => ({
+      ...wireSchedule(schedule),
+      latest_jobs: latest.get(schedule.scheduleId)?.map(wireLatest) ?? [],
+    }))
   }),
 
   route(contract.getSchedule, async ({ context, params }) => {

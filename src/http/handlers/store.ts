@@ -64,11 +64,12 @@ export const storeRoutes: readonly Route[] = [
   }),
 
   route(contract.getStatistics, async ({ context }) => {
-    const { totals, hours, queue } = await readStatistics(context)
+    const { totals, hours, queue, countedTo } = await readStatistics(context)
     return ok({
       totals,
       hours: hours.map(wireHour),
       queue: {
+        counted_to: countedTo,
         queued: queue.queued,
         ready: queue.ready,
         running: queue.running,
@@ -80,11 +81,9 @@ export const storeRoutes: readonly Route[] = [
   }),
 
   route(contract.getRecentStatistics, async ({ context }) => {
-    const { minutes, limited, since, times } = await readRecentStatistics(context)
+    const { minutes, times } = await readRecentStatistics(context)
     return ok({
       minutes: minutes.map(wireMinute),
-      limited,
-      since: wireInstant(since),
       times: { runs: times.runs, wait_ms: times.waitMs, run_ms: times.runMs },
     })
   }),

@@ -82,7 +82,7 @@ export class Dashboard {
   async answer(request: IncomingMessage, reply: FastifyReply): Promise<FastifyReply> {
     const name = nameIn(request.url ?? '')
     if (name === null) return sendProblem(reply, problem('not_found', 'There is no such file.'))
-    const isRoute = name === '' || !(name.split('/').at(-1) as string).includes('.')
+    const isRoute = name === '' || !isFile(name)
     const found = isRoute || name === 'index.html' ? await this.#readPage() : await this.#readInside(name)
     if (found === null) return isRoute ? sendNotBuilt(reply) : sendProblem(reply, noFile(name))
     return sendFile(request.headers, reply, isRoute ? 'index.html' : name, found)
@@ -113,6 +113,11 @@ export function isNavigation(headers: IncomingHttpHeaders): boolean {
   return headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
 }
 
+/** The build puts files into `assets/` and beside the page. Deeper, a dot is a part of an id in a route: `/jobs/a.b`. */
+function isFile(name: string): boolean {
+  return name.includes('.') && (!name.includes('/') || HASHED.test(name))
+}
+
 /** Only plain names: nothing hidden, nothing above, nothing escaped twice. */
 const NAME = /^([A-Za-z0-9_~@+-][A-Za-z0-9._~@+-]*\/)*([A-Za-z0-9_~@+-][A-Za-z0-9._~@+-]*)?$/
 
@@ -121,8 +126,8 @@ function nameIn(url: string): string | null {
   const [path = ''] = url.split('?', 1)
   const name = path.replace(/^\/+/, '')
   if (NAME.test(name)) return name.replace(/\/$/, '')
-  // An id in a route of the page may be anything. Nothing is opened by it.
-  return name.includes('.') || name.includes('\\') ? null : ''
+  // An id in a route of the page may be anything but a way out of it. Nothing is opened by it.
+  return isFile(name) || /\.\.|\\|%2e|%5c/i.test(name) ? null : ''
 }
 
 function sendFile(headers: IncomingHttpHeaders, reply: FastifyReply, name: string, bytes: Buffer): FastifyReply {

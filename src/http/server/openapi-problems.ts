@@ -22,7 +22,7 @@ export const ANY_PROBLEM: readonly ErrorCode[] = [
 /** What only those may that change something. */
 const CHANGING: readonly ErrorCode[] = ['storage_full']
 
-const WITH_BODY: readonly ErrorCode[] = ['body_too_large', 'unsupported_media_type']
+const WITH_BODY: readonly ErrorCode[] = ['body_too_large', 'inexact_number', 'unsupported_media_type']
 
 /** The problems of an endpoint by their status, as responses. */
 export function problemResponses(endpoint: Endpoint): Record<string, JsonSchema> {

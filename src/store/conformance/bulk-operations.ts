@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { NewBulkOperation } from '../bulk-operations.ts'
-import { failed, HOUR, NOW, newId, newJob, newJobs, SECOND } from './fixtures.ts'
+import { childOf, createGroup } from './composition-steps.ts'
+import { failed, HOUR, NOW, newId, newJob, newJobs, newRetry, SECOND } from './fixtures.ts'
 import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 import type { Stage } from './stage.ts'
@@ -57,6 +58,42 @@ export function testBulkOperations({ test, testShared, testReopened, testDamage 
       },
     )
     assertSame([(await stage.job(a)).status, (await stage.job(c)).status], ['CANCELLED', 'QUEUED'])
+  })
+
+  test('a page cancels Jobs that others wait for, members and holders of keys with all that follows', async (stage) => {
+    const failing = await stage.start()
+    await stage.finish(failing, { outcome: failed(), retry: newRetry({ runAt: NOW + HOUR }) })
+    const [plain, delayed, keyed, parent] = await stage.enqueue([
+      newJob(),
+      newJob({ runAt: NOW + HOUR }),
+      newJob({ businessKey: 'held' }),
+      newJob(),
+    ])
+    const [child] = await stage.enqueue([childOf([parent])])
+    const members = newJobs(3)
+    await createGroup(stage, members, { onFailure: 'stop' })
+    const member = members[0]?.jobId ?? ''
+    const running = await stage.claimOne({ limit: 1 })
+    assert.equal(running.claim.jobId, plain)
+    const [late] = await stage.enqueue([newJob()])
+    const operationId = await start(stage, { mode: 'abort', reason: 'all of it' })
+    const page = [late, plain, delayed, keyed, child, parent, member, failing.claim.jobId, late]
+    await apply(stage, operationId, 0, page)
+    const { done, changed, skipped: passed, skipReasons } = await operation(stage, operationId)
+    assertSame([done, changed, passed, skipReasons], [9, 8, 1, { already_cancelled: 1 }])
+    for (const jobId of [late, delayed, keyed, child, parent, ...members.map((each) => each.jobId)]) {
+      assert.equal((await stage.job(jobId)).status, 'CANCELLED')
+    }
+    const { cancelMode, cancelReason } = await stage.job(late)
+    assertSame([cancelMode, cancelReason], ['abort', 'all of it'])
+    assertSame((await stage.job(running.claim.jobId)).status, 'RUNNING')
+    assertSame(
+      (await stage.store.findChain(failing.claim.jobId, NOW))?.items.map(({ status }) => status),
+      ['FINISHED', 'CANCELLED'],
+    )
+    // The key is free again.
+    await stage.enqueue([newJob({ businessKey: 'held' })])
+    assert.equal((await stage.store.readTotals()).cancelled, 9)
   })
 
   test('a Job that executes is asked to end, and what has ended is skipped', async (stage) => {

@@ -9,6 +9,7 @@ import {
   NOW,
   newId,
   newJob,
+  newJobs,
   newNode,
   newRetry,
   SECOND,
@@ -136,6 +137,21 @@ export function testFinishFence({ test }: Kit): void {
       const report = { progress: { fraction: 1, message: null }, logs: logLines(1), artifacts: [], logsDropped: 1 }
       assertSame(await stage.store.recordReports([{ claim: old.claim, report }], NOW), ['late'])
     })
+  })
+
+  test('in a long list, a claim of a Run that is not the Job’s ends nothing', async (stage) => {
+    await stage.enqueue(newJobs(20))
+    const jobs = await stage.claim()
+    const foreign = newId()
+    const ends = jobs.map((job, index) =>
+      endOf(index === 9 ? { ...job, claim: { ...job.claim, runId: foreign } } : job),
+    )
+    const results = await stage.store.finishRuns(ends, newId)
+    for (const [index, { kind }] of results.entries())
+      assert.equal(kind, index === 9 ? 'already-finished' : 'finished', `number ${index}`)
+    const [, , , , , , , , , mine] = jobs
+    assert.equal((await stage.run(mine?.claim.runId ?? '')).status, null)
+    assert.equal((await stage.occupants()).length, 1)
   })
 
   test('many who finish the same Run at once: one wins, the others are told so', async (stage) => {

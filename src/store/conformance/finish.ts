@@ -117,6 +117,36 @@ export function testFinish({ test, testReopened }: Kit): void {
     assertSame(await stage.occupants(), [])
   })
 
+  test('many of those that started together end together, whatever their order, and nobody beside them', async (stage) => {
+    await stage.enqueue(newJobs(30))
+    const jobs = await stage.claim()
+    const [before, others, after] = [jobs.slice(0, 5), jobs.slice(5, 25).reverse(), jobs.slice(25)]
+    const results = await stage.store.finishRuns(
+      others.map((job) => endOf(job)),
+      newId,
+    )
+    assert.ok(results.every(({ kind }) => kind === 'finished'))
+    for (const { claim } of others) assert.equal((await stage.run(claim.runId)).status, 'COMPLETED')
+    for (const { claim } of [...before, ...after]) assert.equal((await stage.run(claim.runId)).status, null)
+    assert.equal((await stage.occupants()).length, 10)
+  })
+
+  test('of many that started together, one that has ended before keeps its word', async (stage) => {
+    await stage.enqueue(newJobs(20))
+    const jobs = await stage.claim()
+    const ended = jobs[12] as ClaimedJob
+    await stage.finish(ended, { outcome: failed('timeout'), body: 'executing' })
+    const results = await stage.store.finishRuns(
+      jobs.map((job) => endOf(job)),
+      newId,
+    )
+    for (const [index, { kind }] of results.entries())
+      assert.equal(kind, index === 12 ? 'already-finished' : 'finished', `number ${index}`)
+    assert.equal((await stage.run(ended.claim.runId)).status, 'FAILED')
+    // Its body still executes: only its own end gives its place back.
+    assert.equal((await stage.occupants()).length, 1)
+  })
+
   test('concurrent finishes all count', async (stage) => {
     await stage.enqueue(newJobs(30))
     const jobs = await stage.claim()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Counts, HourOfNode } from '../statistics.ts'
+import type { Counts, HourOfNode, MinuteCounts } from '../statistics.ts'
 import { applyAll, childOf, createGroup, MANY } from './composition-steps.ts'
 import { failed, HOUR, jobTaking, NOW, newId, newJob, newJobs, newNode, newRetry, SECOND, skipped } from './fixtures.ts'
 import type { Kit } from './kit.ts'
@@ -10,6 +10,8 @@ import { finishDirect, newTicket, openTicket, startDirect } from './ticket-fixtu
 
 const NONE = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0 }
 
+const MINUTE = 60 * SECOND
+
 /** The hour in which all tests happen. */
 const THIS_HOUR = NOW - (NOW % HOUR)
 
@@ -17,6 +19,8 @@ export function testStatistics({ test, testShared, testTransaction, testDamage }
   test('of an empty store are 0', async ({ store }) => {
     assertSame(await store.readTotals(), NONE)
     assertSame(await store.listHours(0, 10), [])
+    assertSame(await store.listMinutes(0, NOW), [])
+    assertSame(await store.foldMinutes({ before: NOW, limit: 10 }), 0)
     assertSame(await store.countQueue(10, NOW), {
       queued: 0,
       ready: 0,
@@ -182,6 +186,76 @@ export function testStatistics({ test, testShared, testTransaction, testDamage }
     await assertRecount(stage)
   })
 
+  test('count by the minute, for all nodes together, and the minutes of an hour are the hour', async (stage) => {
+    const other = newNode()
+    await stage.store.registerNode(other)
+    for (const [by, minutes] of [
+      [stage.nodeId, 0],
+      [other.nodeId, 0],
+      [stage.nodeId, 1],
+      [stage.nodeId, 61],
+    ] as const) {
+      await stage.finish(await stage.start(), { by, finishedAt: THIS_HOUR + minutes * MINUTE + 7 })
+    }
+    await stage.finish(await stage.start(), { outcome: failed(), finishedAt: THIS_HOUR + 2 * MINUTE - 1 })
+    const [jobId] = await stage.enqueue([newJob()])
+    await stage.cancel(jobId, 'graceful', THIS_HOUR + MINUTE)
+    const told = await stage.store.listMinutes(THIS_HOUR, THIS_HOUR + 2 * HOUR)
+    assertSame(
+      told.map((minute) => [minute.minuteAt - THIS_HOUR, minute.executed, minute.failed, minute.cancelled]),
+      [
+        [0, 2, 0, 0],
+        [MINUTE, 2, 1, 1],
+        [61 * MINUTE, 1, 0, 0],
+      ],
+    )
+    assertSame(sum(told), sum(await stage.store.listHours(0, 100)))
+    const [firstHour] = await stage.store.listHours(0, 1)
+    assertSame(firstHour?.hourAt, THIS_HOUR)
+    assertSame((await stage.store.listMinutes(THIS_HOUR + 1, THIS_HOUR + 61 * MINUTE)).map(minuteAt), [
+      THIS_HOUR + MINUTE,
+    ])
+    await assertRecount(stage)
+  })
+
+  test('add up the minutes of old hours page by page, for each node, without losing anything', async (stage) => {
+    const other = newNode()
+    await stage.store.registerNode(other)
+    for (const minutes of [0, 1, 2, 59, 60, 61, 119, 120, 121]) {
+      for (const by of [stage.nodeId, other.nodeId]) {
+        await stage.finish(await stage.start(), { by, finishedAt: THIS_HOUR + minutes * MINUTE })
+      }
+    }
+    const hours = await stage.store.listHours(0, 100)
+    assert.equal(hours.length, 6)
+    const before = THIS_HOUR + 2 * HOUR
+    const recent = await stage.store.listMinutes(before, before + HOUR)
+    // A page ends with the minute in which the limit is reached: two nodes have a row in each.
+    const pages: number[] = []
+    do pages.push(await stage.store.foldMinutes({ before, limit: 3 }))
+    while ((pages.at(-1) ?? 0) >= 3)
+    assertSame(pages, [4, 4, 2])
+    assertSame(await stage.store.listHours(0, 100), hours)
+    const told = await stage.store.listMinutes(0, before)
+    assertSame(
+      told.map((minute) => [minute.minuteAt, minute.executed]),
+      [
+        [THIS_HOUR, 8],
+        [THIS_HOUR + HOUR, 6],
+      ],
+    )
+    assertSame(await stage.store.listMinutes(before, before + HOUR), recent)
+    await stage.changesNothing(() => stage.store.foldMinutes({ before, limit: 3 }))
+    // One that ends late, as told by a clock that is behind, is counted all the same.
+    await stage.finish(await stage.start(), { finishedAt: THIS_HOUR + MINUTE })
+    assertSame(await stage.store.foldMinutes({ before, limit: 3 }), 1)
+    assertSame(
+      (await stage.store.listMinutes(0, before)).map(({ executed }) => executed),
+      [9, 6],
+    )
+    await assertRecount(stage)
+  })
+
   test('of the queue tell what waits, what could start, and what runs', async (stage) => {
     const parent = await stage.start(newJob({ type: 'poem' }), { now: NOW })
     await stage.enqueue([newJob()], NOW + 3)
@@ -259,7 +333,9 @@ async function assertRecount(stage: Stage): Promise<void> {
   assertSame(await stage.store.readTotals(), totals)
 }
 
-function sum(hours: readonly HourOfNode[]): Counts & { readonly runMs: number; readonly waitMs: number } {
+function sum(
+  hours: readonly (HourOfNode | MinuteCounts)[],
+): Counts & { readonly runMs: number; readonly waitMs: number } {
   const total = { ...NONE, runMs: 0, waitMs: 0 }
   for (const hour of hours) {
     for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += hour[name]
@@ -267,5 +343,6 @@ function sum(hours: readonly HourOfNode[]): Counts & { readonly runMs: number; r
   return total
 }
 
+const minuteAt = (minute: MinuteCounts) => minute.minuteAt
 const hourAt = (hour: HourOfNode) => hour.hourAt
 const nodeId = (hour: HourOfNode) => hour.nodeId

@@ -2,7 +2,16 @@ import type { SqlValue } from './connection.ts'
 
 /** A list as PostgreSQL reads it. `pg` would write the same, at several times the cost: that counts where lists are long. */
 export function asLiteral(value: SqlValue): Exclude<SqlValue, readonly unknown[]> {
-  return isList(value) ? `{${value.map(elementOf).join(',')}}` : value
+  return isList(value) ? literalOf(value) : value
+}
+
+function literalOf(list: readonly (string | number | boolean | null)[]): string {
+  let text = '{'
+  for (let place = 0; place < list.length; place++) {
+    if (place > 0) text += ','
+    text += elementOf(list[place] ?? null)
+  }
+  return `${text}}`
 }
 
 /** `Array.isArray` does not tell lists that cannot be changed. */

@@ -13,13 +13,7 @@ import {
   readOpenClaim,
 } from './statements/claim-open.ts'
 import { PROMOTE_DUE } from './statements/due.ts'
-import {
-  type AcceptedRow,
-  ENQUEUE_PLAIN,
-  type PlainEnqueue,
-  plainEnqueueValues,
-  readAccepted,
-} from './statements/plain-enqueue.ts'
+import { type AcceptedRow, type PlainEnqueue, plainEnqueue, readAccepted } from './statements/plain-enqueue.ts'
 import {
   type EndedRow,
   FINISH_PLAIN,
@@ -30,6 +24,8 @@ import {
 } from './statements/plain-finish.ts'
 
 export interface HotWritesParts {
+  /** An error as those who asked are told it. */
+  readonly translated: (error: unknown) => unknown
   /** Does the work on a connection of its own, outside of any transaction. */
   readonly onConnection: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>
   readonly committed: (row: EventRow) => void
@@ -75,11 +71,15 @@ const JOBS_MAX = 2_000
  */
 export class HotWrites {
   readonly #parts: HotWritesParts
-  #enqueues: AskedEnqueue[] = []
-  #finishes: AskedFinish[] = []
-  #claims: AskedClaim[] = []
+  readonly #enqueues: AskedEnqueue[] = []
+  readonly #finishes: AskedFinish[] = []
+  readonly #claims: AskedClaim[] = []
   #onTheWay = 0
   #isWoken = false
+  /** How many questions of each round are not answered. A round ends when somebody waits for all of its answers. */
+  readonly #open = new Map<number, number>()
+  #round = 0
+  #waiters: { readonly upTo: number; readonly resolve: () => void }[] = []
   /** The last claim found that delayed Jobs had become due: the next one makes them ready first. */
   #promotes = false
 
@@ -89,26 +89,55 @@ export class HotWrites {
 
   /** Accepts plain Jobs, whose lanes and policies are written already. */
   enqueue(question: PlainEnqueue): Promise<EnqueueResult> {
-    return new Promise((resolve, reject) => {
-      this.#enqueues.push({ question, resolve, reject })
-      this.#wake()
-    })
+    return this.#ask(this.#enqueues, question)
   }
 
   /** Ends those of the given plain Runs that concern nobody else, and returns them. */
   finish(question: PlainFinish): Promise<ReadonlySet<FinishedRun>> {
-    return new Promise((resolve, reject) => {
-      this.#finishes.push({ question, resolve, reject })
-      this.#wake()
-    })
+    return this.#ask(this.#finishes, question)
   }
 
   /** Claims Jobs that neither a limit nor a ticket concerns: behind the ends that came in the same turn. */
   claim(question: ClaimRequest): Promise<OpenClaim> {
+    return this.#ask(this.#claims, question)
+  }
+
+  /** Resolves when everything that was asked until now has been answered. */
+  async settled(): Promise<void> {
+    const upTo = this.#round++
+    if (this.#isOpen(upTo)) await new Promise<void>((resolve) => this.#waiters.push({ upTo, resolve }))
+  }
+
+  #ask<Question, Answer>(list: Asked<Question, Answer>[], question: Question): Promise<Answer> {
+    const round = this.#round
+    this.#open.set(round, (this.#open.get(round) ?? 0) + 1)
     return new Promise((resolve, reject) => {
-      this.#claims.push({ question, resolve, reject })
+      list.push({
+        question,
+        resolve: (answer) => {
+          resolve(answer)
+          this.#answered(round)
+        },
+        reject: (error) => {
+          reject(this.#parts.translated(error))
+          this.#answered(round)
+        },
+      })
       this.#wake()
     })
+  }
+
+  #answered(round: number): void {
+    const left = (this.#open.get(round) ?? 1) - 1
+    if (left > 0) this.#open.set(round, left)
+    else {
+      this.#open.delete(round)
+      this.#waiters = this.#waiters.filter(({ upTo, resolve }) => this.#isOpen(upTo) || resolve())
+    }
+  }
+
+  #isOpen(upTo: number): boolean {
+    return [...this.#open.keys()].some((round) => round <= upTo)
   }
 
   #wake(): void {
@@ -180,13 +209,12 @@ export class HotWrites {
     const inOrder = [...asked].sort((a, b) => a.question.now - b.question.now)
     const calls = inOrder.map(({ question }) => question)
     return {
-      sql: ENQUEUE_PLAIN,
-      values: plainEnqueueValues(calls),
+      ...plainEnqueue(calls),
       answer: (rows) => {
-        const accepted = rows as readonly AcceptedRow[]
+        const [accepted] = rows as readonly [AcceptedRow]
         const { results, transitions } = readAccepted(calls, accepted)
         inOrder.forEach(({ resolve }, index) => resolve(results[index] as EnqueueResult))
-        return { xid: accepted[0]?.xid ?? null, transitions }
+        return { xid: accepted.xid, transitions }
       },
       fail: (error) => {
         for (const { reject } of asked) reject(error)

@@ -81,6 +81,7 @@ export abstract class PostgresBase {
     this.now = parts.clock.now
     this.hot = new HotWrites({
       pipelines: parts.dialect.pipelines,
+      translated: (error) => this.#translated(error),
       onConnection: (work) => this.#withClient((client) => work(this.connectionOn(client))),
       committed: (row) => {
         this.#parts.wakeUps.send()
@@ -189,6 +190,16 @@ export abstract class PostgresBase {
   protected async writeHot<T>(plans: readonly Plan[], work: () => Promise<T>): Promise<T> {
     this.#refuseClosed()
     return this.#writing(this.#writeHot(plans, work))
+  }
+
+  /** The same where nothing is to be written before. Nobody notes each call: what was asked is known to `hot`. */
+  protected writeHotAtOnce<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      this.#refuseClosed()
+      return work()
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   async #writeHot<T>(plans: readonly Plan[], work: () => Promise<T>): Promise<T> {
@@ -349,7 +360,7 @@ export abstract class PostgresBase {
    */
   async lastEventSeq(): Promise<number> {
     const seq = await this.read((connection) => lastEventSeq(connection))
-    await Promise.allSettled(this.#writes)
+    await Promise.all([Promise.allSettled(this.#writes), this.hot.settled()])
     return seq
   }
 
@@ -374,7 +385,7 @@ export abstract class PostgresBase {
     this.#listeners.clear()
     this.#stopLooking()
     this.#parts.clock.stop()
-    await Promise.allSettled(this.#underWay)
+    await Promise.all([Promise.allSettled(this.#underWay), this.hot.settled()])
     await this.#parts.wakeUps.close()
     if (this.#parts.ownsPool) await this.#parts.pool.end()
   }

@@ -5,7 +5,14 @@ import type { CheckedInvariant, CheckStore, Derived, StoreVitals } from '../../s
 import type { Page } from '../../store/jobs.ts'
 import type { ApiKey, KeyFilter, KeyStore } from '../../store/keys.ts'
 import type { Standing, StandingStore } from '../../store/standing.ts'
-import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } from '../../store/statistics.ts'
+import type {
+  Counts,
+  EndedCounts,
+  HourOfNode,
+  MinuteCounts,
+  QueueCounts,
+  StatisticsStore,
+} from '../../store/statistics.ts'
 import { PostgresBase } from './postgres-base.ts'
 import * as keys from './statements/api-keys.ts'
 import * as audit from './statements/audit.ts'
@@ -34,6 +41,14 @@ export abstract class PostgresDoors extends PostgresBase implements DoorStore {
 
   listHours(from: number, limit: number): Promise<readonly HourOfNode[]> {
     return this.read((connection) => statistics.listHours(connection, from, limit))
+  }
+
+  listMinutes(from: number, before: number): Promise<readonly MinuteCounts[]> {
+    return this.read((connection) => statistics.listMinutes(connection, from, before))
+  }
+
+  foldMinutes(request: Parameters<StatisticsStore['foldMinutes']>[0]): Promise<number> {
+    return this.write((transaction) => statistics.foldMinutes(transaction, request))
   }
 
   foldHours(request: Parameters<StatisticsStore['foldHours']>[0]): Promise<void> {

@@ -50,12 +50,13 @@ export class PostgresStore extends PostgresTriggers implements Store {
   enqueueJobs(list: readonly jobs.NewJob[], now: number): Promise<jobs.EnqueueResult> {
     const general = () => this.write((transaction) => enqueueJobs(transaction, list, now), list)
     if (list.length === 0 || !list.every(isPlainJob)) return general()
-    return this.writeHot(list, () => {
+    const enqueue = (orElse: () => Promise<jobs.EnqueueResult>) => {
       for (const job of list) refuseNul(job)
       const numbers = list.flatMap((job) => findInterned(this.interned, job) ?? [])
-      if (numbers.length < list.length) return general()
-      return this.hot.enqueue({ jobs: list, numbers, now, note: this.note })
-    })
+      return numbers.length < list.length ? orElse() : this.hot.enqueue({ jobs: list, numbers, now, note: this.note })
+    }
+    // Mostly the lanes and policies are known.
+    return this.writeHotAtOnce(() => enqueue(() => this.writeHot(list, () => enqueue(general))))
   }
 
   enqueueJobsWithin(client: unknown, list: readonly jobs.NewJob[], now: number): Promise<jobs.EnqueueResult> {

@@ -47,13 +47,6 @@ export const STATUS_AFTER: Readonly<Record<DeliveryAttempt['next']['kind'], Deli
   failed: 'FAILED',
 }
 
-/** Written out, because a bound status would find no index that holds nothing else. */
-export const STATUS_CONDITIONS: Readonly<Record<DeliveryStatus, string>> = {
-  PENDING: "d.status = 'PENDING'",
-  DELIVERED: "d.status = 'DELIVERED'",
-  FAILED: "d.status = 'FAILED'",
-}
-
 /** How a leased delivery is found again, and whether it is still the same lease. */
 export interface Lease {
   readonly seq: number

@@ -1,10 +1,15 @@
-import type { Counts, HourOfNode } from '../../store/statistics.ts'
+import type { Counts, HourOfNode, MinuteCounts } from '../../store/statistics.ts'
 
 export const NOTHING_COUNTED: Counts = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0 }
 
-export type HourRow = {
-  hour_at: number
-  node_id: string | null
+export const HOUR_MS = 3_600_000
+
+/** The first hour that begins at this instant or later. */
+export function firstHourFrom(instant: number): number {
+  return Math.ceil(instant / HOUR_MS) * HOUR_MS
+}
+
+type CountsRow = {
   executed: number
   completed: number
   failed: number
@@ -14,16 +19,18 @@ export type HourRow = {
   wait_ms: number
 }
 
+export type HourRow = CountsRow & { hour_at: number; node_id: string | null }
+
+export type MinuteRow = CountsRow & { minute_at: number }
+
 export function toHour(row: HourRow): HourOfNode {
-  return {
-    hourAt: row.hour_at,
-    nodeId: row.node_id,
-    executed: row.executed,
-    completed: row.completed,
-    failed: row.failed,
-    skipped: row.skipped,
-    cancelled: row.cancelled,
-    runMs: row.run_ms,
-    waitMs: row.wait_ms,
-  }
+  return { hourAt: row.hour_at, nodeId: row.node_id, ...toCounts(row) }
+}
+
+export function toMinute(row: MinuteRow): MinuteCounts {
+  return { minuteAt: row.minute_at, ...toCounts(row) }
+}
+
+function toCounts({ executed, completed, failed, skipped, cancelled, run_ms, wait_ms }: CountsRow) {
+  return { executed, completed, failed, skipped, cancelled, runMs: run_ms, waitMs: wait_ms }
 }

@@ -23,12 +23,10 @@ export function pickInOrder<Lane extends PermitTaker, Head>(
 ): Picked<Lane, Head>[] {
   const typeRoom = new Map(types)
   const hasRoom = (lane: Lane): boolean => (typeRoom.get(lane.type) ?? 0) > 0 && permits.canTake(lane)
-  let sources = lanes
   const picked: Picked<Lane, Head>[] = []
   while (picked.length < limit) {
-    sources = sources.filter(({ head, lane }) => head !== undefined && hasRoom(lane))
-    const best = firstInOrder(sources, compare)
-    if (best === undefined) break
+    const best = firstInOrder(lanes, hasRoom, compare)
+    if (best === null) break
     permits.take(best.lane)
     typeRoom.set(best.lane.type, (typeRoom.get(best.lane.type) ?? 0) - 1)
     picked.push({ lane: best.lane, row: best.take() })
@@ -36,10 +34,20 @@ export function pickInOrder<Lane extends PermitTaker, Head>(
   return picked
 }
 
+/** Of the lanes that have room, the one whose head comes first. Null: none has a head and room. */
 function firstInOrder<Lane, Head>(
-  sources: readonly LaneSource<Lane, Head>[],
+  lanes: readonly LaneSource<Lane, Head>[],
+  hasRoom: (lane: Lane) => boolean,
   compare: (a: Head, b: Head) => number,
-): LaneSource<Lane, Head> | undefined {
-  if (sources.length <= 1) return sources[0]
-  return sources.reduce((first, other) => (compare(other.head as Head, first.head as Head) < 0 ? other : first))
+): LaneSource<Lane, Head> | null {
+  let first: LaneSource<Lane, Head> | null = null
+  let firstHead: Head | undefined
+  for (const source of lanes) {
+    if (!hasRoom(source.lane)) continue
+    const { head } = source
+    if (head === undefined || (first !== null && compare(head, firstHead as Head) >= 0)) continue
+    first = source
+    firstHead = head
+  }
+  return first
 }

@@ -1,8 +1,8 @@
 import type { RunStatus } from '../../domain/run.ts'
 
-/** What ended within one hour, for one node; 0: nobody's in particular. */
+/** What ended within one minute, for one node; 0: nobody's in particular. */
 export interface Tally {
-  readonly hourAt: number
+  readonly beganAt: number
   readonly nodeSeq: number
   executed: number
   completed: number
@@ -18,7 +18,7 @@ interface Counting {
   readonly tallies: Tally[]
 }
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 
 /** Whoever ends what no node in particular ends, such as a person who cancels. */
 const NOBODY = 0
@@ -49,12 +49,12 @@ export function countCancelled(transaction: Counting, at: number, nodeSeq = NOBO
   tallyOf(transaction, nodeSeq, at).cancelled++
 }
 
-/** Most transactions end Runs of one node within one hour. */
+/** Most transactions end Runs of one node within one minute. */
 function tallyOf({ tallies }: Counting, nodeSeq: number, at: number): Tally {
-  const hourAt = at - (at % HOUR_MS)
-  for (const tally of tallies) if (tally.hourAt === hourAt && tally.nodeSeq === nodeSeq) return tally
+  const beganAt = at - (at % MINUTE_MS)
+  for (const tally of tallies) if (tally.beganAt === beganAt && tally.nodeSeq === nodeSeq) return tally
   const counts = { executed: 0, completed: 0, failed: 0, skipped: 0, cancelled: 0, runMs: 0, waitMs: 0 }
-  const tally = { hourAt, nodeSeq, ...counts }
+  const tally = { beganAt, nodeSeq, ...counts }
   tallies.push(tally)
   return tally
 }

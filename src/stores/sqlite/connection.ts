@@ -18,7 +18,7 @@ export const MANY = 8
 const ROWS_PER_INSERT = [25, 5, 1] as const
 
 /** An insert of one row: all before its values, and those. */
-const ONE_ROW = /^([\s\S]*\bvalues )(\([?, ]+\))$/
+const ONE_ROW = /^([\s\S]*\bvalues )(\([?, \d]+\))$/
 
 /**
  * The small part of a SQLite library that Pawl uses: the API of `node:sqlite`, with each statement prepared once. Values

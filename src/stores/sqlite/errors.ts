@@ -107,10 +107,11 @@ function wordsOfFileSystem(error: unknown): readonly [ErrorCode, string] | undef
 }
 
 /**
- * What SQLite says of statements that are right when the tables, the format or the JSON in the rows are not as Pawl has made
- * them: it has no code of its own for that.
+ * What SQLite says of statements that are right when the tables, the format, the rows or the JSON in them are not as Pawl has made
+ * them: it has no code of its own for that. No statement of Pawl's breaks a constraint where all rows are there that should be.
  */
-const NOT_AS_MADE = /^(unsupported file format|malformed JSON|no such (table|column|index)\b)/
+const NOT_AS_MADE =
+  /^(unsupported file format|malformed JSON|no such (table|column|index)\b|(UNIQUE|FOREIGN KEY|CHECK|NOT NULL) constraint failed|cannot store \w+ value in )/
 
 /** All JSON in the database was written as such; what cannot be parsed any more has changed since. */
 function wordsOfDamage(error: unknown): readonly [ErrorCode, string] | undefined {

@@ -104,6 +104,12 @@ export class Transaction {
     this.interned = interned
   }
 
+  /** Notes a step whose facts are all there: nothing is copied, and most steps are of this kind. */
+  noteWhole(seq: number, transition: Transition): void {
+    this.transitions.push(transition)
+    this.transitionSeqs.push(seq)
+  }
+
   /** Notes one step of a Job. What it has not is null. */
   note(seq: number, step: Step): void {
     const { kind, jobId, chainId, type, status, attempt, at } = step

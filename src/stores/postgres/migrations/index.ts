@@ -8,6 +8,9 @@ import { readableViews } from './0003-readable-views.ts'
 import { waitingInLanes } from './0004-waiting-in-lanes.ts'
 import { bulkOperations } from './0005-bulk-operations.ts'
 import { fewestDigits } from './0006-fewest-digits.ts'
+import { exactNumbers } from './0007-exact-numbers.ts'
+import { minutes } from './0008-minutes.ts'
+import { deliveriesByStatus } from './0009-deliveries-by-status.ts'
 
 export interface Migration {
   readonly version: number
@@ -23,6 +26,9 @@ const MIGRATIONS: readonly Migration[] = [
   waitingInLanes,
   bulkOperations,
   fewestDigits,
+  exactNumbers,
+  minutes,
+  deliveriesByStatus,
 ]
 
 const LATEST = MIGRATIONS.length

@@ -17,6 +17,7 @@ import {
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { cancelJob } from './cancel.ts'
+import { cancelPlain } from './cancel-plain.ts'
 import { lockChains } from './locks.ts'
 import { retryByHand } from './retry-by-hand.ts'
 
@@ -124,13 +125,16 @@ export async function applyOperationPage(
   if (row === undefined || row.status !== 'RUNNING' || row.pages !== page.pages) return 'lost'
   const operation = toOperation(row)
   const chains = jobIds.length === 0 ? [] : await connection.all<{ seq: number }>(SELECT_CHAINS, jobIds)
-  await lockChains(
-    connection,
-    chains.map(({ seq }) => seq),
-  )
+  const chainSeqs = chains.map(({ seq }) => seq)
+  await lockChains(connection, chainSeqs)
+  const { kind, mode, reason } = operation
+  const cancelled =
+    kind === 'cancel' ? await cancelPlain(transaction, jobIds, chainSeqs, { mode, reason, now }) : new Set<string>()
   const reasons: (BulkSkipReason | null)[] = []
   for (const jobId of jobIds) {
-    reasons.push(skipReasonOf(await applyTo(transaction, operation, jobId, page.newId, now)))
+    // One that is named twice is cancelled once.
+    const isDone = cancelled.delete(jobId)
+    reasons.push(isDone ? null : skipReasonOf(await applyTo(transaction, operation, jobId, page.newId, now)))
   }
   const counts = addPage(operation, reasons, failed, next === null)
   const { matched, isMatchedCapped, done, changed, skipped } = counts

@@ -1,7 +1,7 @@
 import type { Delivery, DeliveryStatus } from '../../../domain/webhook.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { DeliveryAttempt, DeliveryFilter, ReplayPage, ReplayRequest } from '../../../store/webhooks.ts'
-import { type DeliveryRow, readLease, STATUS_AFTER, STATUS_CONDITIONS, toDelivery } from '../../shared/delivery-rows.ts'
+import { type DeliveryRow, readLease, STATUS_AFTER, toDelivery } from '../../shared/delivery-rows.ts'
 import { readCursor } from '../../shared/list-spots.ts'
 import type { Connection, SqlValue } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -105,25 +105,34 @@ async function narrowDown(
   connection: Connection,
   { webhookId, jobId, status }: DeliveryFilter,
 ): Promise<{ where: string; order: string; values: SqlValue[] } | null> {
-  const hasStatus = status === undefined ? 'true' : STATUS_CONDITIONS[status]
   const webhookSeq = webhookId === undefined ? undefined : await findNumber(connection, SELECT_WEBHOOK_SEQ, webhookId)
   const jobSeq = jobId === undefined ? undefined : await findNumber(connection, SELECT_JOB_SEQ, jobId)
   if (webhookSeq === null || jobSeq === null) return null
   if (jobSeq !== undefined) {
+    const values: SqlValue[] = [jobSeq]
+    const conditions = ['d.job_seq = $3', 'd.delivery_seq < $1']
+    if (webhookSeq !== undefined) conditions.push(`d.webhook_seq = $${values.push(webhookSeq) + 2}`)
+    if (status !== undefined) conditions.push(`d.status = $${values.push(status) + 2}`)
     // A Job has few, so they are sorted.
-    const where = `d.job_seq = $3 and d.delivery_seq < $1 and ${hasStatus}`
-    const order = 'd.delivery_seq + 0 desc'
-    return webhookSeq === undefined
-      ? { where, order, values: [jobSeq] }
-      : { where: `${where} and d.webhook_seq = $4`, order, values: [jobSeq, webhookSeq] }
+    return { where: conditions.join(' and '), order: 'd.delivery_seq + 0 desc', values }
   }
-  if (webhookSeq === undefined) return { where: `d.delivery_seq < $1 and ${hasStatus}`, order: BY_NUMBER, values: [] }
-  return { where: `${OF_WEBHOOK} and ${hasStatus}`, order: BY_WEBHOOK, values: [webhookSeq] }
+  if (webhookSeq === undefined) {
+    return status === undefined
+      ? { where: 'd.delivery_seq < $1', order: 'd.delivery_seq desc', values: [] }
+      : { where: OF_STATUS, order: BY_STATUS, values: [status] }
+  }
+  return status === undefined
+    ? { where: OF_WEBHOOK, order: BY_WEBHOOK, values: [webhookSeq] }
+    : { where: OF_WEBHOOK_AND_STATUS, order: BY_WEBHOOK_AND_STATUS, values: [webhookSeq, status] }
 }
 
-const BY_NUMBER = 'd.delivery_seq desc'
+const BY_STATUS = 'd.status desc, d.delivery_seq desc'
+const OF_STATUS = '(d.status, d.delivery_seq) < ($3::text, $1::bigint) and d.status >= $3'
 const BY_WEBHOOK = 'd.webhook_seq desc, d.delivery_seq desc'
 const OF_WEBHOOK = '(d.webhook_seq, d.delivery_seq) < ($3::integer, $1::bigint) and d.webhook_seq >= $3'
+const BY_WEBHOOK_AND_STATUS = 'd.webhook_seq desc, d.status desc, d.delivery_seq desc'
+const OF_WEBHOOK_AND_STATUS = `
+(d.webhook_seq, d.status, d.delivery_seq) < ($3::integer, $4::text, $1::bigint) and (d.webhook_seq, d.status) >= ($3, $4)`
 
 async function findNumber(connection: Connection, sql: string, id: string): Promise<number | null> {
   return (await connection.get<{ number: number }>(sql, id))?.number ?? null
@@ -172,23 +181,15 @@ export async function replayDelivery(
   return (await replay(transaction, [row.delivery_seq], now)) === 1 ? 'replayed' : 'pending'
 }
 
-const SELECT_FAILED_PAGE = `
-select d.delivery_seq, d.status, d.created_at
-from pawl.deliveries d
-where ${OF_WEBHOOK} and d.status = 'FAILED'
-order by ${BY_WEBHOOK}
-limit $2`
-
 const SELECT_PAGE = `
-select d.delivery_seq, d.status, d.created_at
+select d.delivery_seq, d.created_at
 from pawl.deliveries d
-where ${OF_WEBHOOK}
-order by ${BY_WEBHOOK}
+where ${OF_WEBHOOK_AND_STATUS}
+order by ${BY_WEBHOOK_AND_STATUS}
 limit $2`
 
 interface ReplayRow {
   delivery_seq: number
-  status: DeliveryStatus
   created_at: number
 }
 
@@ -204,10 +205,9 @@ export async function replayDeliveries(transaction: Transaction, request: Replay
   const { status, since, limit, cursor, now } = request
   const webhookSeq = await findNumber(connection, HOLD_LIVE_WEBHOOK, request.webhookId)
   if (webhookSeq === null) return { replayed: 0, nextCursor: null }
-  const select = status === 'FAILED' ? SELECT_FAILED_PAGE : SELECT_PAGE
-  const rows = await connection.all<ReplayRow>(select, ...readCursor(cursor, 1), limit, webhookSeq)
+  const rows = await connection.all<ReplayRow>(SELECT_PAGE, ...readCursor(cursor, 1), limit, webhookSeq, status)
   const isYoungEnough = (row: ReplayRow): boolean => since === null || row.created_at >= since
-  const wanted = rows.filter((row) => row.status === status && isYoungEnough(row))
+  const wanted = rows.filter(isYoungEnough)
   const replayed = await replay(
     transaction,
     wanted.map(({ delivery_seq }) => delivery_seq),

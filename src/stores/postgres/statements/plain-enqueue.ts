@@ -2,7 +2,6 @@ import type { AuditNote } from '../../../store/audit.ts'
 import type { Transition } from '../../../store/events.ts'
 import type { EnqueueResult, NewJob } from '../../../store/jobs.ts'
 import type { SqlValue } from '../connection.ts'
-import { columnsOf, INSERT_NUMBERED } from './insert-jobs.ts'
 
 /** A Job that nothing can speak against: it names no key, no parent, no template and no schedule. */
 export function isPlainJob(job: NewJob): boolean {
@@ -29,9 +28,56 @@ interface InternedNumbers {
   readonly policyId: number
 }
 
-// One row per Job, in order. As part of the statement, what was accepted is told, and who asked for it is noted.
-export const ENQUEUE_PLAIN = `
-${INSERT_NUMBERED},
+/**
+ * How much there is to be written. `bare`: no Job has a name, a tag, an author or a webhook, and nobody wants a note of who asked,
+ * which is what happens most. The fewer lists and tables a statement has, the less it costs, however many Jobs there are.
+ */
+type PlainKind = 'bare' | 'full'
+
+const OPTIONAL = 'name, tags, created_by, webhook_url'
+
+const TAGGED_AND_NOTED = `
+tagged as (
+  insert into pawl.job_tags (tag, seq)
+  select distinct tag, n.number
+  from numbered n, json_array_elements_text(n.tags::json) tag
+  where n.tags is not null
+),
+noted as (
+  insert into pawl.audit (at, actor, action, subject, others, details)
+  select * from unnest($12::bigint[], $13::text[], $14::text[], $15::text[], $16::integer[], $17::text[])
+),`
+
+// One row: the numbers of the Jobs, in order. As part of the statement, what was accepted is told, and who asked for it is noted.
+const textOf = (kind: PlainKind) => `
+with given as (
+  select *
+  from unnest(
+    $1::text[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[], $7::text[]
+    ${kind === 'full' ? ', $8::text[], $9::text[], $10::text[], $11::text[]' : ''}
+  ) with ordinality as given (
+    job_id, lane_id, policy_id, priority, run_at, created_at, params ${kind === 'full' ? `, ${OPTIONAL}` : ''}, place
+  )
+  order by place
+),
+numbered as materialized (
+  select nextval('pawl.job_seq') as number, g.*
+  from given g
+),
+accepted as (
+  insert into pawl.jobs (
+    seq, job_id, lane_id, policy_id, priority, position, run_at, created_at, params ${kind === 'full' ? `, ${OPTIONAL}` : ''}
+  )
+  select number, job_id, lane_id, policy_id, priority, number * 100, run_at, created_at, params
+    ${kind === 'full' ? `, ${OPTIONAL}` : ''}
+  from numbered
+),
+queued as (
+  insert into pawl.queue (seq, lane_id, ready, priority, position, run_at, created_at)
+  select number, lane_id, run_at <= created_at, priority, number * 100, run_at, created_at
+  from numbered
+),
+${kind === 'full' ? TAGGED_AND_NOTED : ''}
 told as (
   insert into pawl.events (seq, part, at, transitions)
   select pg_current_xact_id()::text::bigint, 1, max(g.at), json_agg(g.stored order by g.at)::text
@@ -41,44 +87,54 @@ told as (
     from numbered
     group by created_at
   ) g
-),
-noted as (
-  insert into pawl.audit (at, actor, action, subject, others, details)
-  select * from unnest($22::bigint[], $23::text[], $24::text[], $25::text[], $26::integer[], $27::text[])
 )
-select number as seq, pg_current_xact_id()::text::bigint as xid
-from numbered
-order by place`
+select array_agg(number order by place) as seqs, pg_current_xact_id()::text::bigint as xid
+from numbered`
+
+export const ENQUEUE_PLAIN: Readonly<Record<PlainKind, string>> = { bare: textOf('bare'), full: textOf('full') }
 
 export interface AcceptedRow {
-  readonly seq: number
+  /** As PostgreSQL writes a list. */
+  readonly seqs: string
   readonly xid: number
 }
 
-/** The values of `ENQUEUE_PLAIN` for calls in the order of their instants. */
-export function plainEnqueueValues(calls: readonly PlainEnqueue[]): SqlValue[] {
-  const rows = calls.flatMap(({ jobs, numbers, now }) =>
-    jobs.map((job, index) => ({
-      job,
-      now,
-      ...(numbers[index] as InternedNumbers),
-      seq: null,
-      groupId: null,
-      parents: 0,
-      unmetParents: 0,
-      awaited: false,
-    })),
-  )
-  const notes = calls.flatMap(noteOf)
-  return [
-    ...columnsOf(rows),
-    notes.map(({ at }) => at),
-    notes.map(({ actor }) => actor),
-    notes.map(({ action }) => action),
-    notes.map(({ subject }) => subject),
-    notes.map(({ others }) => others),
-    notes.map(({ details }) => details),
+/** The statement that accepts calls in the order of their instants, and its values. */
+export function plainEnqueue(calls: readonly PlainEnqueue[]): { readonly sql: string; readonly values: SqlValue[] } {
+  const jobs = calls.flatMap((call) => call.jobs)
+  const numbers = calls.flatMap((call) => call.numbers)
+  const instants = calls.flatMap(({ jobs: own, now }) => own.map(() => now))
+  const values = [
+    jobs.map(({ jobId }) => jobId),
+    numbers.map(({ laneId }) => laneId),
+    numbers.map(({ policyId }) => policyId),
+    jobs.map(({ priority }) => priority),
+    jobs.map(({ runAt }, index) => runAt ?? (instants[index] as number)),
+    instants,
+    jobs.map(({ params }) => params),
   ]
+  if (calls.every(({ note }) => note === null) && jobs.every(isBare)) return { sql: ENQUEUE_PLAIN.bare, values }
+  const notes = calls.flatMap(noteOf)
+  return {
+    sql: ENQUEUE_PLAIN.full,
+    values: [
+      ...values,
+      jobs.map(({ name }) => name),
+      jobs.map(({ tags }) => (tags.length === 0 ? null : JSON.stringify(tags))),
+      jobs.map(({ createdBy }) => createdBy),
+      jobs.map(({ webhookUrl }) => webhookUrl),
+      notes.map(({ at }) => at),
+      notes.map(({ actor }) => actor),
+      notes.map(({ action }) => action),
+      notes.map(({ subject }) => subject),
+      notes.map(({ others }) => others),
+      notes.map(({ details }) => details),
+    ],
+  }
+}
+
+function isBare({ name, tags, createdBy, webhookUrl }: NewJob): boolean {
+  return name === null && tags.length === 0 && createdBy === null && webhookUrl === null
 }
 
 interface NoteToInsert {
@@ -104,13 +160,14 @@ function noteOf({ jobs, note }: PlainEnqueue): NoteToInsert[] {
 /** What each call is told, and what everybody is. */
 export function readAccepted(
   calls: readonly PlainEnqueue[],
-  rows: readonly AcceptedRow[],
+  { seqs }: AcceptedRow,
 ): { readonly results: EnqueueResult[]; readonly transitions: Transition[] } {
+  const numbers = seqs.slice(1, -1).split(',')
   let place = 0
   const transitions: Transition[] = []
   const results = calls.map(({ jobs, now }): EnqueueResult => {
     const items = jobs.map(({ jobId, type }) => {
-      const { seq } = rows[place++] as AcceptedRow
+      const seq = Number(numbers[place++])
       transitions.push({
         kind: 'job.queued',
         jobId,

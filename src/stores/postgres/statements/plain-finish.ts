@@ -61,12 +61,12 @@ released as (
   where f.has_permits and p.job_seq = f.seq
 ),
 counted as (
-  insert into pawl.statistics as s (hour_at, node_seq, executed, completed, run_ms, wait_ms)
-  select finished_at - finished_at % 3600000, node_seq, count(*), count(*), sum(run_ms), sum(wait_ms)
+  insert into pawl.statistics as s (began_at, node_seq, executed, completed, run_ms, wait_ms)
+  select finished_at - finished_at % 60000, node_seq, count(*), count(*), sum(run_ms), sum(wait_ms)
   from ended
   group by 1, 2
   order by 1, 2
-  on conflict (hour_at, node_seq) do update
+  on conflict (began_at, node_seq) do update
   set executed = s.executed + excluded.executed,
     completed = s.completed + excluded.completed,
     run_ms = s.run_ms + excluded.run_ms,

@@ -1,9 +1,30 @@
-import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
-import { type HourRow, NOTHING_COUNTED, toHour } from '../../shared/hour-rows.ts'
+import type {
+  Counts,
+  EndedCounts,
+  HourOfNode,
+  MinuteCounts,
+  QueueCounts,
+  StatisticsStore,
+} from '../../../store/statistics.ts'
+import {
+  firstHourFrom,
+  HOUR_MS,
+  type HourRow,
+  type MinuteRow,
+  NOTHING_COUNTED,
+  toHour,
+  toMinute,
+} from '../../shared/hour-rows.ts'
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { ADD_UP } from './tallies.ts'
 
-// Reads all rows: no more than hours are kept apart, and nodes within the latest of them.
+const COLUMNS = 'began_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms'
+
+const SUMS = `sum(s.executed) as executed, sum(s.completed) as completed, sum(s.failed) as failed, sum(s.skipped) as skipped,
+  sum(s.cancelled) as cancelled, sum(s.run_ms) as run_ms, sum(s.wait_ms) as wait_ms`
+
+// Reads all rows: no more than hours are kept apart, nodes within the latest of them, and minutes within the last few.
 const SELECT_TOTALS = `
 select coalesce(sum(executed), 0) as executed, coalesce(sum(completed), 0) as completed, coalesce(sum(failed), 0) as failed,
   coalesce(sum(skipped), 0) as skipped, coalesce(sum(cancelled), 0) as cancelled
@@ -13,65 +34,114 @@ export async function readTotals(connection: Connection): Promise<Counts> {
   return (await connection.get<Counts>(SELECT_TOTALS)) ?? NOTHING_COUNTED
 }
 
+// Minutes that were not added up yet come as their hour.
 const SELECT_HOURS = `
-select s.hour_at, n.node_id, s.executed, s.completed, s.failed, s.skipped, s.cancelled, s.run_ms, s.wait_ms
+select s.began_at - s.began_at % ${HOUR_MS} as hour_at, n.node_id, ${SUMS}
 from pawl.statistics s
 left join pawl.nodes n on n.node_seq = s.node_seq
-where s.hour_at >= $1
-order by s.hour_at, s.node_seq
+where s.began_at >= $1
+group by 1, s.node_seq, n.node_id
+order by 1, s.node_seq
 limit $2`
 
 export async function listHours(connection: Connection, from: number, limit: number): Promise<HourOfNode[]> {
-  return (await connection.all<HourRow>(SELECT_HOURS, from, limit)).map(toHour)
+  return (await connection.all<HourRow>(SELECT_HOURS, firstHourFrom(from), limit)).map(toHour)
+}
+
+const SELECT_MINUTES = `
+select s.began_at as minute_at, ${SUMS}
+from pawl.statistics s
+where s.began_at >= $1 and s.began_at < $2
+group by s.began_at
+order by s.began_at`
+
+export async function listMinutes(connection: Connection, from: number, before: number): Promise<MinuteCounts[]> {
+  return (await connection.all<MinuteRow>(SELECT_MINUTES, from, before)).map(toMinute)
+}
+
+/** The row of an hour begins with it, and so does that of its first minute: there the others are added. */
+const IS_LATER_MINUTE = `s.began_at % ${HOUR_MS} <> 0`
+
+// The minutes in which a page begins and ends. Null: there are none.
+const SELECT_PAGE = `
+select min(page.began_at) as first_at, max(page.began_at) as last_at
+from (
+  select s.began_at
+  from pawl.statistics s
+  where s.began_at < $1 and ${IS_LATER_MINUTE}
+  order by s.began_at
+  limit $2
+) page`
+
+// As many rows as the page has, and the hours to which they belong. Locked in the order in which counting transactions lock them.
+const LOCK_PAGE = `
+select began_at
+from pawl.statistics
+where began_at between $1 and $2
+order by began_at, node_seq
+for update`
+
+// As many rows as were added up. That is what was removed, so nothing that a node counts meanwhile is lost: it comes before, or
+// makes a new row.
+const FOLD_MINUTES = `
+with folded as (
+  delete from pawl.statistics s
+  where s.began_at <= $1 and ${IS_LATER_MINUTE}
+  returning *
+),
+added as (
+  insert into pawl.statistics as kept (${COLUMNS})
+  select s.began_at - s.began_at % ${HOUR_MS}, s.node_seq, ${SUMS}
+  from folded s
+  group by 1, 2
+  order by 1, 2
+  ${ADD_UP}
+)
+select count(*) as folded
+from folded`
+
+export async function foldMinutes(
+  { connection }: Transaction,
+  { before, limit }: Parameters<StatisticsStore['foldMinutes']>[0],
+): Promise<number> {
+  const page = await connection.get<{ first_at: number | null; last_at: number | null }>(SELECT_PAGE, before, limit)
+  if (page === undefined || page.first_at === null || page.last_at === null) return 0
+  await connection.all(LOCK_PAGE, page.first_at - (page.first_at % HOUR_MS), page.last_at)
+  return (await connection.get<{ folded: number }>(FOLD_MINUTES, page.last_at))?.folded ?? 0
 }
 
 // As many rows as will be added up. Locked in the order in which counting transactions lock them.
 const LOCK_HOURS = `
-select hour_at
+select began_at
 from pawl.statistics
-where hour_at < $1
-order by hour_at, node_seq
+where began_at < $1
+order by began_at, node_seq
 for update`
 
-const ADD_UP = `
-on conflict (hour_at, node_seq) do update
-set executed = s.executed + excluded.executed,
-  completed = s.completed + excluded.completed,
-  failed = s.failed + excluded.failed,
-  skipped = s.skipped + excluded.skipped,
-  cancelled = s.cancelled + excluded.cancelled,
-  run_ms = s.run_ms + excluded.run_ms,
-  wait_ms = s.wait_ms + excluded.wait_ms`
-
-// As many rows as hours of which a node still had a row of its own. What is added up is what was removed, so nothing that
-// a node counts meanwhile is lost: it comes before, or makes a new row.
+// As many rows as hours of which a node still had a row of its own, or a minute. What is added up is what was removed, as above.
 const FOLD_NODES = `
 with folded as (
-  delete from pawl.statistics
-  where hour_at < $1 and node_seq <> 0
+  delete from pawl.statistics s
+  where s.began_at < $1 and (s.node_seq <> 0 or ${IS_LATER_MINUTE})
   returning *
 )
-insert into pawl.statistics as s (
-  hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms
-)
-select hour_at, 0, sum(executed), sum(completed), sum(failed), sum(skipped), sum(cancelled), sum(run_ms), sum(wait_ms)
-from folded
-group by hour_at
-order by hour_at
+insert into pawl.statistics as kept (${COLUMNS})
+select s.began_at - s.began_at % ${HOUR_MS}, 0, ${SUMS}
+from folded s
+group by 1
+order by 1
 ${ADD_UP}`
 
 // 1 row, or none where nothing is to be added up.
 const FOLD_HOURS = `
 with folded as (
   delete from pawl.statistics
-  where hour_at < $1 and hour_at > 0 and node_seq = 0
+  where began_at < $1 and began_at > 0 and node_seq = 0
   returning *
 )
-insert into pawl.statistics as s (
-  hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms
-)
-select 0, 0, sum(executed), sum(completed), sum(failed), sum(skipped), sum(cancelled), sum(run_ms), sum(wait_ms)
-from folded
+insert into pawl.statistics as kept (${COLUMNS})
+select 0, 0, ${SUMS}
+from folded s
 having count(*) > 0
 ${ADD_UP}`
 

@@ -6,6 +6,8 @@ import { kernel } from './0001-kernel.ts'
 import { triggersAndComposition } from './0002-triggers-and-composition.ts'
 import { doors } from './0003-doors.ts'
 import { bulkOperations } from './0004-bulk-operations.ts'
+import { minutes } from './0005-minutes.ts'
+import { deliveriesByStatus } from './0006-deliveries-by-status.ts'
 
 export interface Migration {
   readonly version: number
@@ -14,7 +16,14 @@ export interface Migration {
 }
 
 /** In order. A published migration is never changed: its checksum is stored in every database it made. */
-const MIGRATIONS: readonly Migration[] = [kernel, triggersAndComposition, doors, bulkOperations]
+const MIGRATIONS: readonly Migration[] = [
+  kernel,
+  triggersAndComposition,
+  doors,
+  bulkOperations,
+  minutes,
+  deliveriesByStatus,
+]
 
 const LATEST = MIGRATIONS.length
 

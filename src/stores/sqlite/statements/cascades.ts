@@ -65,6 +65,14 @@ where exists (
   where parent_seq = value ->> 0 and met = 0 and (value ->> 1 = 0 or of_group = 0)
 )`
 
+// Mostly nobody has ever listened to any of them, and one look at where their dependents would begin says so.
+const SELECT_NEXT_PARENT = `
+select parent_seq
+from pawl_dependencies
+where parent_seq >= ?
+order by parent_seq
+limit 1`
+
 /** Of the chains that have settled, those that somebody waits for become cascades. */
 function noteDependents(transaction: Transaction): void {
   if (transaction.settled.length === 0) return
@@ -86,6 +94,9 @@ function findAwaited(connection: Connection, chains: (readonly [seq: number, isO
     const awaited = chains.filter((chain) => connection.get(IS_AWAITED, ...chain) !== undefined)
     return new Set(awaited.map(([seq]) => seq))
   }
+  const seqs = chains.map(([seq]) => seq)
+  const next = connection.get<{ parent_seq: number }>(SELECT_NEXT_PARENT, Math.min(...seqs))
+  if (next === undefined || next.parent_seq > Math.max(...seqs)) return new Set()
   const rows = connection.all<{ parent_seq: number }>(SELECT_AWAITED, JSON.stringify(chains))
   return new Set(rows.map(({ parent_seq }) => parent_seq))
 }

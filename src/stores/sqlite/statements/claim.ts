@@ -1,3 +1,4 @@
+import { assert } from '../../../domain/errors.ts'
 import { comparePlaces, type Place } from '../../../domain/order.ts'
 import type { Claimed, ClaimedJob, ClaimRequest } from '../../../store/runs.ts'
 import { type LaneSource, type Picked, pickInOrder } from '../../shared/pick-in-order.ts'
@@ -81,6 +82,11 @@ const INSERT_OCCUPANCY =
 // 1 row: inside the write lock nobody else can have taken it.
 const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
 
+// As many rows as were picked of the lane at this priority: they are picked from its head on, and none is passed over.
+const LEAVE_QUEUE_UP_TO = `
+delete from pawl_queue
+where ready = 1 and lane_id = ? and priority = ? and (position, created_at, seq) <= (?, ?, ?)`
+
 const NOTHING: Claimed = { tickets: [], jobs: [] }
 
 export function claimJobs(transaction: Transaction, request: ClaimRequest): Claimed {
@@ -111,16 +117,40 @@ function startJobs(
   claimed: readonly ClaimedJob[],
 ): void {
   const { connection } = transaction
-  for (const { row } of picked) {
-    const [seq, , , , , priority, position, createdAt] = row
-    connection.run(LEAVE_QUEUE, priority, position, createdAt, seq)
-  }
+  leaveQueue(connection, picked)
   for (const { claim } of claimed) connection.insertLater(INSERT_RUN, claim.ref, claim.runId, nodeSeq, now)
   for (const { lane, row } of picked) {
     const [seq, , , , , priority, position] = row
     connection.insertLater(INSERT_OCCUPANCY, seq, nodeSeq, lane.laneId, priority, position)
   }
   markGroupsStarted(transaction, claimed, now)
+}
+
+/** Jobs of one lane and priority leave together, as most do. */
+function leaveQueue(connection: Connection, picked: readonly Picked<Lane, HeadRow>[]): void {
+  for (const { laneId, rows } of groupByHead(picked)) {
+    const [seq, , , , , priority, position, createdAt] = rows.at(-1) as HeadRow
+    const left =
+      rows.length === 1
+        ? connection.run(LEAVE_QUEUE, priority, position, createdAt, seq)
+        : connection.run(LEAVE_QUEUE_UP_TO, laneId, priority, position, createdAt, seq)
+    assert(left === rows.length, `${rows.length} Jobs were picked, but ${left} left the queue`)
+  }
+}
+
+/** Of each lane and priority, what was picked, in order. */
+function groupByHead(
+  picked: readonly Picked<Lane, HeadRow>[],
+): Iterable<{ readonly laneId: number; readonly rows: HeadRow[] }> {
+  const groups: { readonly laneId: number; readonly priority: number; readonly rows: HeadRow[] }[] = []
+  for (const { lane, row } of picked) {
+    const [, , , , , priority] = row
+    const { laneId } = lane
+    const group = groups.find((other) => other.laneId === laneId && other.priority === priority)
+    if (group === undefined) groups.push({ laneId, priority, rows: [row] })
+    else group.rows.push(row)
+  }
+  return groups
 }
 
 /** With several lanes only some Jobs of each are taken, so each is read in small pages. */
@@ -182,13 +212,23 @@ function placeOf([, jobId, , , , priority, position, createdAt]: HeadRow): Place
 }
 
 function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lane, row: HeadRow): ClaimedJob {
-  const [seq, jobId, chain, policyId, attempt, priority, , , runAt, businessKey, ...rest] = row
-  const [errorRetries, crashRetries, shutdownRetries, groupId, scheduleId, webhookUrl, parents, params] = rest
+  const [seq, jobId, chain, policyId, attempt, priority, , , runAt, businessKey] = row
   const runId = request.newRunId()
   const chainId = chain ?? jobId
   const { type } = lane
   const { now, nodeId } = request
-  transaction.note(seq, { kind: 'job.started', jobId, runId, chainId, type, status: 'RUNNING', attempt, at: now })
+  transaction.noteWhole(seq, {
+    kind: 'job.started',
+    jobId,
+    runId,
+    chainId,
+    type,
+    status: 'RUNNING',
+    outcome: null,
+    reason: null,
+    attempt,
+    at: now,
+  })
   return {
     claim: { runId, jobId, nodeId, ref: seq },
     chainId,
@@ -196,15 +236,15 @@ function toClaimedJob(transaction: Transaction, request: ClaimRequest, lane: Lan
     attempt,
     priority,
     businessKey,
-    params,
+    params: row[17],
     policy: policyById(transaction.connection, transaction.interned, policyId),
-    counts: { errorRetries, crashRetries, shutdownRetries },
+    counts: { errorRetries: row[10], crashRetries: row[11], shutdownRetries: row[12] },
     runAt,
     startedAt: now,
-    groupId,
-    scheduleId,
-    webhookUrl,
-    hasParents: parents > 0,
+    groupId: row[13],
+    scheduleId: row[14],
+    webhookUrl: row[15],
+    hasParents: row[16] > 0,
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Delivery, DeliveryStatus } from '../../../domain/webhook.ts'
 import type { Page } from '../../../store/jobs.ts'
 import type { DeliveryAttempt, DeliveryFilter, ReplayPage, ReplayRequest } from '../../../store/webhooks.ts'
-import { type DeliveryRow, readLease, STATUS_AFTER, STATUS_CONDITIONS, toDelivery } from '../../shared/delivery-rows.ts'
+import { type DeliveryRow, readLease, STATUS_AFTER, toDelivery } from '../../shared/delivery-rows.ts'
 import { readCursor } from '../../shared/list-spots.ts'
 import type { Connection, SqlRow, SqlValue } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -84,7 +84,7 @@ export function listDeliveries(connection: Connection, filter: DeliveryFilter): 
     add('d.webhook_seq = (select webhook_seq from pawl_webhooks where webhook_id = ?)', webhookId)
   if (jobId !== undefined) add('d.job_seq = (select seq from pawl_jobs where job_id = ?)', jobId)
   if (cursor != null) add('d.delivery_seq < ?', readCursor(cursor, 1)[0] ?? 0)
-  if (status !== undefined) conditions.push(STATUS_CONDITIONS[status])
+  if (status !== undefined) add('d.status = ?', status)
   const where = conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`
   const from = `from pawl_deliveries d ${orderedBy(filter)} ${JOINED_TO_DELIVERIES}`
   const sql = `select ${DELIVERY_COLUMNS} ${from} ${where} order by d.delivery_seq desc limit ?`
@@ -97,8 +97,8 @@ export function listDeliveries(connection: Connection, filter: DeliveryFilter): 
 /** A page is read newest first and stops when it is full, so it must not be sorted: the planner is told how. */
 function orderedBy({ webhookId, jobId, status }: DeliveryFilter): string {
   if (jobId !== undefined) return 'indexed by pawl_deliveries_job'
-  if (webhookId === undefined) return 'not indexed'
-  return status === 'FAILED' ? 'indexed by pawl_deliveries_failed' : 'indexed by pawl_deliveries_webhook'
+  if (webhookId === undefined) return status === undefined ? 'not indexed' : 'indexed by pawl_deliveries_status'
+  return status === undefined ? 'indexed by pawl_deliveries_webhook' : 'indexed by pawl_deliveries_webhook_status'
 }
 
 // 1 row: it is pending again. 0 rows: it is not there, is pending already, or its webhook was removed.
@@ -131,23 +131,15 @@ export function replayDelivery(
   return replay(transaction, row.delivery_seq, now) ? 'replayed' : 'removed'
 }
 
-const SELECT_FAILED_PAGE = `
-select delivery_seq, status, created_at
-from pawl_deliveries indexed by pawl_deliveries_failed
-where webhook_seq = ? and delivery_seq < ? and status = 'FAILED'
-order by delivery_seq desc
-limit ?`
-
 const SELECT_PAGE = `
-select delivery_seq, status, created_at
-from pawl_deliveries indexed by pawl_deliveries_webhook
-where webhook_seq = ? and delivery_seq < ?
+select delivery_seq, created_at
+from pawl_deliveries indexed by pawl_deliveries_webhook_status
+where webhook_seq = ? and status = ? and delivery_seq < ?
 order by delivery_seq desc
 limit ?`
 
 interface ReplayRow extends SqlRow {
   delivery_seq: number
-  status: DeliveryStatus
   created_at: number
 }
 
@@ -158,11 +150,9 @@ export function replayDeliveries(transaction: Transaction, request: ReplayReques
   const { status, since, limit, cursor, now } = request
   const webhook = connection.get<{ webhook_seq: number }>(SELECT_LIVE_WEBHOOK, request.webhookId)
   if (webhook === undefined) return { replayed: 0, nextCursor: null }
-  const select = status === 'FAILED' ? SELECT_FAILED_PAGE : SELECT_PAGE
-  const rows = connection.all<ReplayRow>(select, webhook.webhook_seq, ...readCursor(cursor, 1), limit)
+  const rows = connection.all<ReplayRow>(SELECT_PAGE, webhook.webhook_seq, status, ...readCursor(cursor, 1), limit)
   const isYoungEnough = (row: ReplayRow): boolean => since === null || row.created_at >= since
-  const wanted = rows.filter((row) => row.status === status && isYoungEnough(row))
-  const replayed = wanted.filter((row) => replay(transaction, row.delivery_seq, now)).length
+  const replayed = rows.filter((row) => isYoungEnough(row) && replay(transaction, row.delivery_seq, now)).length
   // Numbers follow the time of the events, but a clock may have been ahead for a while: a whole page must be too old.
   const isLastPage = rows.length < limit || !rows.some(isYoungEnough)
   return { replayed, nextCursor: isLastPage ? null : String(rows[rows.length - 1]?.delivery_seq) }

@@ -118,17 +118,15 @@ function findUnusableTemplate({ connection }: Transaction, jobs: readonly NewJob
   return null
 }
 
-// Most Jobs stand alone. Six values less to bind make 100 concurrent callers about 2 % faster.
+// Most Jobs stand alone and have no name, tags or keys: to bind a value costs about as much as to store it.
+const INSERT_BARE_JOB = `
+insert into pawl_jobs (seq, job_id, lane_id, policy_id, priority, position, run_at, created_at, params)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
 const INSERT_JOB = `
 insert into pawl_jobs (
-  seq, job_id, lane_id, policy_id, priority, position, run_at, created_at,
-  name, tags, created_by, business_key, idempotency_key, params
-) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-
-const INSERT_LINKED_JOB = `
-insert into pawl_jobs (
-  seq, job_id, lane_id, policy_id, priority, position, run_at, created_at,
-  name, tags, created_by, business_key, idempotency_key, params,
+  seq, job_id, lane_id, policy_id, priority, position, run_at, created_at, params,
+  name, tags, created_by, business_key, idempotency_key,
   template_id, schedule_id, slot_at, group_id, parents, webhook_url
 ) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
@@ -143,45 +141,42 @@ function insertJob(
   now: number,
 ): EnqueuedItem {
   const { connection } = transaction
-  refuseNul(job)
   const runAt = job.runAt ?? now
   const { laneId } = internLane(transaction, job.type, job.policy.resources)
   const position = transaction.takeLastPosition(job.priority)
   const seq = family === null ? transaction.takeSeq() : family.seqOf(index)
   const parents = family === null ? NO_PARENTS : family.parentsOf(index)
+  const policyId = internPolicy(transaction, job.policy)
   const tags = job.tags.length === 0 ? null : JSON.stringify(job.tags)
-  const values = [
-    seq,
-    job.jobId,
-    laneId,
-    internPolicy(transaction, job.policy),
-    job.priority,
-    position,
-    runAt,
-    now,
-    job.name,
-    tags,
-    job.createdBy,
-    job.businessKey,
-    job.idempotency?.key ?? null,
-    job.params,
-  ]
-  const { templateId, scheduleId, slotAt, webhookUrl } = job
-  const isLinked =
-    templateId !== null || scheduleId !== null || webhookUrl !== null || group !== null || parents.length > 0
-  if (isLinked) {
-    const groupId = group?.groupId ?? null
+  if (group === null && parents.length === 0 && isBare(job)) {
+    const { jobId, priority, params } = job
+    connection.insertLater(INSERT_BARE_JOB, seq, jobId, laneId, policyId, priority, position, runAt, now, params)
+  } else {
+    refuseNul(job)
     connection.insertLater(
-      INSERT_LINKED_JOB,
-      ...values,
-      templateId,
-      scheduleId,
-      slotAt,
-      groupId,
+      INSERT_JOB,
+      seq,
+      job.jobId,
+      laneId,
+      policyId,
+      job.priority,
+      position,
+      runAt,
+      now,
+      job.params,
+      job.name,
+      tags,
+      job.createdBy,
+      job.businessKey,
+      job.idempotency?.key ?? null,
+      job.templateId,
+      job.scheduleId,
+      job.slotAt,
+      group?.groupId ?? null,
       parents.length,
-      webhookUrl,
+      job.webhookUrl,
     )
-  } else connection.insertLater(INSERT_JOB, ...values)
+  }
   const { unmet, doomedBy } = parents.length === 0 ? NO_WEIGHT : weighParents(parents)
   const { priority } = job
   insertQueued(transaction, {
@@ -202,17 +197,34 @@ function insertJob(
     connection.run(INSERT_IDEMPOTENCY_KEY, key, job.jobId, fingerprint, now)
   }
   if (job.businessKey !== null) holdBusinessKey(transaction, job.businessKey, job.jobId)
-  transaction.note(seq, {
+  transaction.noteWhole(seq, {
     kind: 'job.queued',
     jobId: job.jobId,
+    runId: null,
     chainId: job.jobId,
     type: job.type,
     status: 'QUEUED',
+    outcome: null,
+    reason: null,
     attempt: 1,
     at: now,
   })
   if (doomedBy !== null) cancelAtOnce(transaction, job.jobId, doomedBy, now)
   return { kind: 'created', jobId: job.jobId, position }
+}
+
+/** It has nothing but what every Job has. */
+function isBare(job: NewJob): boolean {
+  return (
+    job.tags.length === 0 &&
+    job.name === null &&
+    job.createdBy === null &&
+    job.businessKey === null &&
+    job.idempotency === null &&
+    job.templateId === null &&
+    job.scheduleId === null &&
+    job.webhookUrl === null
+  )
 }
 
 const NO_PARENTS: readonly Parent[] = []

@@ -1,16 +1,18 @@
 import { jobStatusAfter } from '../../../domain/job.ts'
-import type { FailureReason, Outcome, RunStatus } from '../../../domain/run.ts'
+import type { FailureReason, RunStatus } from '../../../domain/run.ts'
 import type { Claim, FinishedRun, FinishResult, FollowUpResult } from '../../../store/runs.ts'
 import { answerEnded, columnsOfOutcome, type EndedRunRow } from '../../shared/ended-runs.ts'
 import { countCancelled, countRun } from '../../shared/tallies.ts'
-import { MANY, type SqlRow } from '../connection.ts'
+import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { carryOut } from './cascades.ts'
+import { completeMany } from './complete-many.ts'
 import { endedClaim, settleChain, tellCancelled, tellRunEnd } from './ended.ts'
 import { enqueueOrDrop } from './enqueue.ts'
 import { laneById } from './interned.ts'
 import { releaseBusinessKey } from './keys.ts'
 import { findLiveNodeSeq } from './nodes.ts'
+import { deleteOccupancies, deleteOccupancy } from './occupancies.ts'
 import { noteProgress, writeReport } from './reports.ts'
 import { insertRetry, unblockRetry } from './retry.ts'
 import { internNode } from './tallies.ts'
@@ -21,61 +23,54 @@ update pawl_runs
 set status = ?, reason = ?, finished_at = ?, finished_by = ?, will_retry = ?, exit_code = ?, result = ?, error = ?, stack = ?
 where seq = ? and run_id = ? and status is null`
 
-// As many rows as Runs were given: finished. Fewer: some of them have ended before. Two lists instead of one of pairs, because that
-// is twice as fast; the number of a Job belongs to one Run only, so they cannot be confused.
-const COMPLETE_RUNS = `
-update pawl_runs
-set status = 'COMPLETED', will_retry = 0, finished_at = ?, exit_code = ?, result = ?
-where seq in (select value from json_each(?)) and run_id in (select value from json_each(?)) and status is null`
-
-const SHORT_RESULT_LENGTH = 100
-
 // Only for a Job whose body was aborted: every other end follows from its Run.
 const MARK_CANCELLED = 'update pawl_jobs set cancelled_at = ? where seq = ?'
-
-const DELETE_OCCUPANCIES = `
-delete from pawl_occupancies
-where seq in (select value from json_each(?))`
 
 export function finishRuns(
   transaction: Transaction,
   runs: readonly FinishedRun[],
   newId: () => string,
 ): FinishResult[] {
-  const bodiesEnded: (string | number)[] = []
+  const bodiesEnded: number[] = []
   const completed = completeMany(transaction, runs)
-  const finished = runs.map((run) => finishRun(transaction, run, completed, bodiesEnded))
-  const [only] = bodiesEnded
-  if (bodiesEnded.length === 1) transaction.connection.run(DELETE_OCCUPANCY, Number(only))
-  else if (bodiesEnded.length > 1) transaction.connection.run(DELETE_OCCUPANCIES, JSON.stringify(bodiesEnded))
+  const asking: number[] = []
+  const results = runs.map((run, index): FinishResult => {
+    const finished = finishRun(transaction, run, completed, bodiesEnded)
+    if (finished === null) return answerEnded(findEnded(transaction.connection, run), run)
+    if (run.outcome.status === 'COMPLETED' && run.followUps.length > 0) asking.push(index)
+    return finished
+  })
+  deleteOccupancies(transaction.connection, bodiesEnded)
   const [first] = runs
   if (first !== undefined && transaction.settled.length > 0) {
     const nodeSeq = transaction.cascades.length === 0 ? null : findLiveNodeSeq(transaction.connection, first.by)
     carryOut(transaction, { nodeSeq, newId }, first.finishedAt)
   }
-  return finished.map((end, index) =>
-    'answer' in end
-      ? end.answer
-      : { kind: 'finished', ...end, followUps: writeFollowUps(transaction, runs[index] as FinishedRun) },
-  )
+  for (const index of asking) {
+    const { followUps, finishedAt } = runs[index] as FinishedRun
+    const written = followUps.map((job) => enqueueOrDrop(transaction, job, finishedAt))
+    results[index] = { ...(results[index] as Finished), followUps: written }
+  }
+  return results
 }
 
-/** All but its follow-ups, which come when all Runs of the list have ended. `answer`: it had ended before. */
+type Finished = FinishResult & { readonly kind: 'finished' }
+
+const NO_FOLLOW_UPS: readonly FollowUpResult[] = []
+
+/** All but its follow-ups, which come when all Runs of the list have ended. Null: it had ended before. */
 function finishRun(
   transaction: Transaction,
   run: FinishedRun,
   completed: ReadonlySet<string | number>,
-  bodiesEnded: (string | number)[],
-): { readonly retryJobId: string | null } | { readonly answer: FinishResult } {
+  bodiesEnded: number[],
+): Finished | null {
   const { job, outcome, finishedAt } = run
   const { claim } = job
   const seq = Number(claim.ref)
   const retry = run.retry !== null && isCancelRequested(transaction, seq, job.groupId) ? null : run.retry
-  if (!completed.has(claim.ref) && !endRun(transaction, seq, run, retry !== null)) {
-    const ended = transaction.connection.get<EndedRunRow>(SELECT_ENDED, claim.runId)
-    return { answer: answerEnded(ended, run) }
-  }
-  if (run.body === 'ended') bodiesEnded.push(claim.ref)
+  if (!completed.has(claim.ref) && !endRun(transaction, seq, run, retry !== null)) return null
+  if (run.body === 'ended') bodiesEnded.push(seq)
 
   const nodeSeq = internNode(transaction, run.by)
   countRun(transaction, nodeSeq, {
@@ -91,7 +86,7 @@ function finishRun(
   }
   writeReport(transaction, seq, run.report)
   noteProgress(transaction, seq, job, run.report, finishedAt)
-  transaction.note(seq, {
+  transaction.noteWhole(seq, {
     kind: status === 'CANCELLED' ? 'job.cancelled' : 'job.finished',
     jobId: claim.jobId,
     runId: claim.runId,
@@ -114,60 +109,8 @@ function finishRun(
     }
     settleChain(transaction, ended, status === 'CANCELLED' ? 'CANCELLED' : outcome.status, finishedAt)
   }
-  return { retryJobId: retry?.jobId ?? null }
+  return { kind: 'finished', retryJobId: retry?.jobId ?? null, followUps: NO_FOLLOW_UPS }
 }
-
-/** Ends Runs that completed alike, as most do, if they are many. Returns which it has ended. */
-function completeMany(transaction: Transaction, runs: readonly FinishedRun[]): ReadonlySet<string | number> {
-  if (runs.length < MANY) return NONE
-  const completed = new Set<string | number>()
-  for (const { outcome, finishedAt, claims } of groupAlike(runs)) {
-    if (claims.length < MANY || !completeAll(transaction, outcome, finishedAt, claims)) continue
-    for (const { ref } of claims) completed.add(ref)
-  }
-  return completed
-}
-
-type Completed = Outcome & { readonly status: 'COMPLETED' }
-
-interface Alike {
-  readonly outcome: Completed
-  readonly finishedAt: number
-  readonly claims: Claim[]
-}
-
-/** At the same instant with the same result, which is a short one where many have it: nothing, or a word. */
-function groupAlike(runs: readonly FinishedRun[]): Iterable<Alike> {
-  const groups = new Map<string, Alike>()
-  for (const { job, by, outcome, finishedAt } of runs) {
-    if (outcome.status !== 'COMPLETED' || by !== job.claim.nodeId) continue
-    const { result, exitCode } = outcome
-    if (result !== null && result.length > SHORT_RESULT_LENGTH) continue
-    const key = `${finishedAt} ${exitCode} ${result}`
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, { outcome, finishedAt, claims: [job.claim] })
-    else group.claims.push(job.claim)
-  }
-  return groups.values()
-}
-
-/** False: some of them had ended before. Nothing was written then; one by one it is found out which. */
-function completeAll(
-  { connection }: Transaction,
-  { exitCode, result }: Completed,
-  finishedAt: number,
-  claims: readonly Claim[],
-): boolean {
-  const refs = JSON.stringify(claims.map(({ ref }) => ref))
-  const runIds = JSON.stringify(claims.map(({ runId }) => runId))
-  connection.control('savepoint completing')
-  const isWhole = connection.run(COMPLETE_RUNS, finishedAt, exitCode, result, refs, runIds) === claims.length
-  if (!isWhole) connection.control('rollback to completing')
-  connection.control('release completing')
-  return isWhole
-}
-
-const NONE: ReadonlySet<string | number> = new Set()
 
 function endRun(transaction: Transaction, seq: number, run: FinishedRun, willRetry: boolean): boolean {
   const { outcome, by } = run
@@ -204,11 +147,6 @@ function isCancelRequested({ connection }: Transaction, seq: number, groupId: st
   return group?.cancel_requested_at != null
 }
 
-function writeFollowUps(transaction: Transaction, run: FinishedRun): FollowUpResult[] {
-  if (run.outcome.status !== 'COMPLETED' || run.followUps.length === 0) return []
-  return run.followUps.map((job) => enqueueOrDrop(transaction, job, run.finishedAt))
-}
-
 const SELECT_ENDED = `
 select r.status, r.reason, r.finished_at, coalesce(f.node_id, n.node_id) as finished_by, next.job_id as retry_job_id
 from pawl_runs r
@@ -217,6 +155,10 @@ join pawl_jobs j on j.seq = r.seq
 left join pawl_nodes f on f.node_seq = r.finished_by
 left join pawl_jobs next on next.retry_of = j.job_id
 where r.run_id = ?`
+
+function findEnded(connection: Connection, run: FinishedRun): EndedRunRow | undefined {
+  return connection.get<EndedRunRow>(SELECT_ENDED, run.job.claim.runId)
+}
 
 const SELECT_RELEASED = `
 select r.seq, r.status, r.reason, j.job_id, j.chain_id, j.lane_id, j.attempt, j.business_key
@@ -235,8 +177,6 @@ interface ReleasedRow extends SqlRow {
   business_key: string | null
 }
 
-const DELETE_OCCUPANCY = 'delete from pawl_occupancies where seq = ?'
-
 export function releaseOccupancies(transaction: Transaction, claims: readonly Claim[], now: number): void {
   for (const claim of claims) releaseOccupancy(transaction, claim, now)
 }
@@ -245,7 +185,7 @@ function releaseOccupancy(transaction: Transaction, claim: Claim, now: number): 
   const { connection } = transaction
   const row = connection.get<ReleasedRow>(SELECT_RELEASED, claim.runId)
   // 0 rows: it was released before.
-  if (row === undefined || connection.run(DELETE_OCCUPANCY, row.seq) === 0) return
+  if (row === undefined || !deleteOccupancy(connection, row.seq)) return
   const chainId = row.chain_id ?? row.job_id
   const chainGoesOn = unblockRetry(transaction, chainId, now)
   if (!chainGoesOn && row.business_key !== null) releaseBusinessKey(transaction, row.business_key, chainId)

@@ -10,10 +10,10 @@ const SELECT_LANE_BY_ID = 'select type, resources from pawl_lanes where lane_id 
 /** The lane of Jobs with this type and these resources; made when it is the first of its kind. */
 export function internLane(transaction: Transaction, type: string, resources: readonly string[]): Lane {
   const { connection, interned } = transaction
-  const resourcesText = JSON.stringify(resources)
-  const key = resources.length === 0 ? type : `${type} ${resourcesText}`
+  const key = resources.length === 0 ? type : `${type} ${JSON.stringify(resources)}`
   let lane = interned.lanesByKey.get(key)
   if (lane === undefined) {
+    const resourcesText = JSON.stringify(resources)
     const laneId =
       connection.get<{ lane_id: number }>(SELECT_LANE, type, resourcesText)?.lane_id ??
       connection.insert(INSERT_LANE, type, resourcesText)

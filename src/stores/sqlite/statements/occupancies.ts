@@ -3,6 +3,7 @@ import type { CancelWish, ChildIdentity, ClaimedJob, Occupancy } from '../../../
 import type { Connection, SqlRow } from '../connection.ts'
 import { countsOf } from '../rows.ts'
 import type { Interned } from '../transaction.ts'
+import { isUnbroken } from '../unbroken.ts'
 import { laneById, policyById } from './interned.ts'
 
 export const CLAIMED_COLUMNS = `
@@ -91,4 +92,29 @@ export function findCancelWishes(connection: Connection, nodeId: string): Cancel
   return connection
     .all<{ seq: number; run_id: string; job_id: string; cancel_mode: CancelMode }>(SELECT_CANCEL_WISHES, nodeId)
     .map((row) => ({ claim: { runId: row.run_id, jobId: row.job_id, nodeId, ref: row.seq }, mode: row.cancel_mode }))
+}
+
+// 1 row: its body has ended now. 0 rows: it was released before.
+const DELETE_OCCUPANCY = 'delete from pawl_occupancies where seq = ?'
+
+const DELETE_OCCUPANCIES = `
+delete from pawl_occupancies
+where seq in (select value from json_each(?))`
+
+const DELETE_OCCUPANCY_RANGE = `
+delete from pawl_occupancies
+where seq between ? and ?`
+
+/** False: it was released before. */
+export function deleteOccupancy(connection: Connection, seq: number): boolean {
+  return connection.run(DELETE_OCCUPANCY, seq) === 1
+}
+
+export function deleteOccupancies(connection: Connection, seqs: readonly number[]): void {
+  const [first] = seqs
+  if (first === undefined) return
+  const inOrder = seqs.toSorted((a, b) => a - b)
+  if (seqs.length === 1) connection.run(DELETE_OCCUPANCY, first)
+  else if (isUnbroken(inOrder)) connection.run(DELETE_OCCUPANCY_RANGE, inOrder[0] as number, inOrder.at(-1) as number)
+  else connection.run(DELETE_OCCUPANCIES, JSON.stringify(seqs))
 }

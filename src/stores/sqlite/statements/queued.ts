@@ -1,8 +1,13 @@
 import type { Transaction } from '../transaction.ts'
 
-const INSERT_QUEUED = `
+// Most Jobs are ready at once. What is the same for all of them need not be bound for each.
+const INSERT_READY = `
+insert into pawl_queue (seq, lane_id, ready, awaits_predecessor, priority, position, run_at, created_at)
+values (?, ?, 1, 0, ?, ?, ?, ?)`
+
+const INSERT_WAITING = `
 insert into pawl_queue (seq, lane_id, ready, awaits_predecessor, unmet_parents, priority, position, run_at, created_at)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+values (?, ?, 0, ?, ?, ?, ?, ?, ?)`
 
 /** Puts a Job that was just written into the queue. */
 export function insertQueued(
@@ -18,17 +23,12 @@ export function insertQueued(
     readonly now: number
   },
 ): void {
-  const isReady = row.runAt <= row.now && !row.awaitsPredecessor && row.unmetParents === 0
-  transaction.connection.insertLater(
-    INSERT_QUEUED,
-    row.seq,
-    row.laneId,
-    isReady ? 1 : 0,
-    row.awaitsPredecessor ? 1 : 0,
-    row.unmetParents,
-    row.priority,
-    row.position,
-    row.runAt,
-    row.now,
-  )
+  const { seq, laneId, awaitsPredecessor, unmetParents, priority, position, runAt, now } = row
+  const { connection } = transaction
+  if (runAt <= now && !awaitsPredecessor && unmetParents === 0) {
+    connection.insertLater(INSERT_READY, seq, laneId, priority, position, runAt, now)
+    return
+  }
+  const awaits = awaitsPredecessor ? 1 : 0
+  connection.insertLater(INSERT_WAITING, seq, laneId, awaits, unmetParents, priority, position, runAt, now)
 }

@@ -1,10 +1,30 @@
-import type { Counts, EndedCounts, HourOfNode, QueueCounts, StatisticsStore } from '../../../store/statistics.ts'
-import { type HourRow, NOTHING_COUNTED, toHour } from '../../shared/hour-rows.ts'
+import type {
+  Counts,
+  EndedCounts,
+  HourOfNode,
+  MinuteCounts,
+  QueueCounts,
+  StatisticsStore,
+} from '../../../store/statistics.ts'
+import {
+  firstHourFrom,
+  HOUR_MS,
+  type HourRow,
+  type MinuteRow,
+  NOTHING_COUNTED,
+  toHour,
+  toMinute,
+} from '../../shared/hour-rows.ts'
 import type { Connection, SqlRow } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { ADD_UP } from './tallies.ts'
 
-// Reads all rows: no more than hours are kept apart, and nodes within the latest of them.
+const COLUMNS = 'began_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms'
+
+const SUMS = `sum(s.executed) as executed, sum(s.completed) as completed, sum(s.failed) as failed, sum(s.skipped) as skipped,
+  sum(s.cancelled) as cancelled, sum(s.run_ms) as run_ms, sum(s.wait_ms) as wait_ms`
+
+// Reads all rows: no more than hours are kept apart, nodes within the latest of them, and minutes within the last few.
 const SELECT_TOTALS = `
 select coalesce(sum(executed), 0) as executed, coalesce(sum(completed), 0) as completed, coalesce(sum(failed), 0) as failed,
   coalesce(sum(skipped), 0) as skipped, coalesce(sum(cancelled), 0) as cancelled
@@ -14,39 +34,84 @@ export function readTotals(connection: Connection): Counts {
   return connection.get<SqlRow & Counts>(SELECT_TOTALS) ?? NOTHING_COUNTED
 }
 
+// Minutes that were not added up yet come as their hour.
 const SELECT_HOURS = `
-select s.hour_at, n.node_id, s.executed, s.completed, s.failed, s.skipped, s.cancelled, s.run_ms, s.wait_ms
+select s.began_at - s.began_at % ${HOUR_MS} as hour_at, n.node_id, ${SUMS}
 from pawl_statistics s
 left join pawl_nodes n on n.node_seq = s.node_seq
-where s.hour_at >= ?
-order by s.hour_at, s.node_seq
+where s.began_at >= ?
+group by 1, s.node_seq
+order by 1, s.node_seq
 limit ?`
 
 export function listHours(connection: Connection, from: number, limit: number): HourOfNode[] {
-  return connection.all<HourRow>(SELECT_HOURS, from, limit).map(toHour)
+  return connection.all<HourRow>(SELECT_HOURS, firstHourFrom(from), limit).map(toHour)
 }
 
-// As many rows as hours of which a node still had a row of its own.
-const FOLD_NODES = `
-insert into pawl_statistics (hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms)
-select hour_at, 0, sum(executed), sum(completed), sum(failed), sum(skipped), sum(cancelled), sum(run_ms), sum(wait_ms)
-from pawl_statistics
-where hour_at < ? and node_seq <> 0
-group by hour_at
+const SELECT_MINUTES = `
+select s.began_at as minute_at, ${SUMS}
+from pawl_statistics s
+where s.began_at >= ? and s.began_at < ?
+group by s.began_at
+order by s.began_at`
+
+export function listMinutes(connection: Connection, from: number, before: number): MinuteCounts[] {
+  return connection.all<MinuteRow>(SELECT_MINUTES, from, before).map(toMinute)
+}
+
+/** The row of an hour begins with it, and so does that of its first minute: there the others are added. */
+const IS_LATER_MINUTE = `s.began_at % ${HOUR_MS} <> 0`
+
+// The minute in which a page ends. Null: there is none.
+const SELECT_PAGE_END = `
+select max(began_at) as last_at
+from (select s.began_at from pawl_statistics s where s.began_at < ? and ${IS_LATER_MINUTE} order by s.began_at limit ?)`
+
+// As many rows as hours of nodes are in the page.
+const FOLD_MINUTES = `
+insert into pawl_statistics (${COLUMNS})
+select s.began_at - s.began_at % ${HOUR_MS}, s.node_seq, ${SUMS}
+from pawl_statistics s
+where s.began_at <= ? and ${IS_LATER_MINUTE}
+group by 1, 2
 ${ADD_UP}`
 
-const DELETE_FOLDED_NODES = 'delete from pawl_statistics where hour_at < ? and node_seq <> 0'
+// As many rows as were added up.
+const DELETE_FOLDED_MINUTES = `delete from pawl_statistics as s where s.began_at <= ? and ${IS_LATER_MINUTE}`
+
+export function foldMinutes(
+  { connection }: Transaction,
+  { before, limit }: Parameters<StatisticsStore['foldMinutes']>[0],
+): number {
+  const lastAt = connection.get<{ last_at: number | null }>(SELECT_PAGE_END, before, limit)?.last_at ?? null
+  if (lastAt === null) return 0
+  connection.run(FOLD_MINUTES, lastAt)
+  return connection.run(DELETE_FOLDED_MINUTES, lastAt)
+}
+
+// As many rows as hours of which a node still had a row of its own, or a minute.
+const FOLD_NODES = `
+insert into pawl_statistics (${COLUMNS})
+select s.began_at - s.began_at % ${HOUR_MS}, 0, ${SUMS}
+from pawl_statistics s
+where s.began_at < ? and (s.node_seq <> 0 or ${IS_LATER_MINUTE})
+group by 1
+${ADD_UP}`
+
+const DELETE_FOLDED_NODES = `
+delete from pawl_statistics as s
+where s.began_at < ? and (s.node_seq <> 0 or ${IS_LATER_MINUTE})`
 
 // 1 row, of which the sums are null where nothing is to be added up; then it is left out.
 const FOLD_HOURS = `
-insert into pawl_statistics (hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms)
-select 0, 0, sum(executed), sum(completed), sum(failed), sum(skipped), sum(cancelled), sum(run_ms), sum(wait_ms)
-from pawl_statistics
-where hour_at < ? and hour_at > 0 and node_seq = 0
+insert into pawl_statistics (${COLUMNS})
+select 0, 0, ${SUMS}
+from pawl_statistics s
+where s.began_at < ? and s.began_at > 0 and s.node_seq = 0
 having count(*) > 0
 ${ADD_UP}`
 
-const DELETE_FOLDED_HOURS = 'delete from pawl_statistics where hour_at < ? and hour_at > 0 and node_seq = 0'
+const DELETE_FOLDED_HOURS = 'delete from pawl_statistics where began_at < ? and began_at > 0 and node_seq = 0'
 
 export function foldHours(
   { connection }: Transaction,

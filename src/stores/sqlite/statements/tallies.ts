@@ -11,9 +11,9 @@ export function internNode({ connection, interned }: Transaction, nodeId: string
   return nodeSeq
 }
 
-/** Where an hour of a node has its row already, the counts are added to those that are there. */
+/** Where a minute or an hour of a node has its row already, the counts are added to those that are there. */
 export const ADD_UP = `
-on conflict (hour_at, node_seq) do update
+on conflict (began_at, node_seq) do update
 set executed = executed + excluded.executed,
   completed = completed + excluded.completed,
   failed = failed + excluded.failed,
@@ -25,7 +25,7 @@ set executed = executed + excluded.executed,
 // 1 row: counted.
 const ADD_TALLY = `
 insert into pawl_statistics (
-  hour_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms
+  began_at, node_seq, executed, completed, failed, skipped, cancelled, run_ms, wait_ms
 ) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ${ADD_UP}`
 
@@ -34,7 +34,7 @@ export function writeTallies({ connection, tallies }: Transaction): void {
   for (const tally of tallies) {
     connection.run(
       ADD_TALLY,
-      tally.hourAt,
+      tally.beganAt,
       tally.nodeSeq,
       tally.executed,
       tally.completed,
