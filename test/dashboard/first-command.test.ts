@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { ROOT } from '../docs/markdown.ts'
-import { inBrowser, loaded, openStage, visit } from './dashboard-stage.ts'
+import { Gate, inBrowser, loaded, openStage, visit } from './dashboard-stage.ts'
 
 const execute = promisify(execFile)
 
@@ -38,5 +38,18 @@ inBrowser('the command of an empty page', () => {
     await visit(page, '/operations')
     const counted = await inShell(await page.locator('.command code', { hasText: 'echo' }).innerText())
     expect(counted.stdout).toMatch(/\b0 jobs\b|no job/i)
+  })
+
+  test('is not told before it works: while the server is still asked for the types, there is nothing to copy', async () => {
+    const stage = await openStage()
+    const page = await stage.open('/nodes')
+    const answer = new Gate()
+    await page.route('**/api/job-types*', (route) => answer.passed.then(() => route.continue()))
+    const command = page.locator('[data-empty="nothing-yet"] .command')
+    await page.getByRole('link', { name: 'Schedules' }).click()
+    await command.waitFor()
+    expect(await command.innerText()).toBe('…')
+    answer.open()
+    await command.getByText('--type echo').waitFor()
   })
 })

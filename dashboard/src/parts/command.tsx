@@ -6,10 +6,21 @@ import { Copy } from './copy.tsx'
 /** No shell, and no JSON, reads anything else into it. */
 const PLAIN = /^[\w.:-]+$/
 
+const TYPE = '<type>'
+
 /** A command that works as it stands: it names this server, and its `<type>` becomes a type that there is. */
 export function Command({ text }: { text: string }) {
-  const type = exampleOf(useTypes() ?? [])
-  const command = `${type === undefined ? text : text.replace('<type>', type)} --server ${addressOf('').replace(/\/$/, '')}`
+  const types = useTypes()
+  // Somebody quick would copy a command that does not work yet.
+  if (types === null && text.includes(TYPE)) {
+    return (
+      <div class="command" aria-busy="true">
+        <code>…</code>
+      </div>
+    )
+  }
+  const type = exampleOf(types ?? [])
+  const command = `${type === undefined ? text : text.replace(TYPE, type)} --server ${addressOf('').replace(/\/$/, '')}`
   return (
     <div class="command">
       <code>{command}</code>
