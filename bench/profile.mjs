@@ -1,4 +1,4 @@
-// `node bench/profile.mjs [drain|enqueue] [jobs]`: where the time goes, by function and by SQL statement. Build first.
+// `node bench/profile.mjs [drain|enqueue] [jobs] [at once]`: where the time goes, by function and by SQL statement. Build first.
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkpoint, openPlain } from './driver.mjs'
@@ -6,11 +6,12 @@ import { enqueueConcurrently } from './sections/enqueue.mjs'
 import { printSelfTimesOf, top } from './self-times.mjs'
 import { drainPortion, fill, inFolder, Noop, openPawl } from './stage.mjs'
 
-const [what = 'drain', jobsText = '50000'] = process.argv.slice(2)
+const [what = 'drain', jobsText = '50000', atOnceText = '100'] = process.argv.slice(2)
 const jobs = Number(jobsText)
+const atOnce = Number(atOnceText)
 const works = { drain: prepareDrain, enqueue: prepareEnqueue }
-if (!(what in works) || !Number.isInteger(jobs)) {
-  console.error('Usage: node bench/profile.mjs [drain|enqueue] [jobs]')
+if (!(what in works) || !Number.isInteger(jobs) || !Number.isInteger(atOnce)) {
+  console.error('Usage: node bench/profile.mjs [drain|enqueue] [jobs] [at once]')
   process.exit(2)
 }
 
@@ -23,7 +24,7 @@ async function prepareDrain(folder, options) {
   await fill(filling, noop.type, jobs * 1.5)
   await filling.close()
   checkpoint(join(folder, 'pawl.db'))
-  const scheduler = await openPawl(folder, [noop.type], { concurrency: 100, ...options })
+  const scheduler = await openPawl(folder, [noop.type], { concurrency: atOnce, ...options })
   await drainPortion(scheduler, noop, jobs / 4)
   return { scheduler, run: () => drainPortion(scheduler, noop, jobs) }
 }
@@ -31,8 +32,8 @@ async function prepareDrain(folder, options) {
 async function prepareEnqueue(folder, options) {
   const { type } = new Noop()
   const scheduler = await openPawl(folder, [type], options)
-  await enqueueConcurrently(scheduler, type, jobs / 4)
-  return { scheduler, run: () => enqueueConcurrently(scheduler, type, jobs) }
+  await enqueueConcurrently(scheduler, type, jobs / 4, atOnce)
+  return { scheduler, run: () => enqueueConcurrently(scheduler, type, jobs, atOnce) }
 }
 
 async function profileFunctions(folder) {

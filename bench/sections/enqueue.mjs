@@ -45,10 +45,10 @@ export async function enqueue({ folder: parent, scale }) {
   })
 }
 
-export async function enqueueConcurrently(scheduler, type, jobs) {
-  const perCaller = Math.ceil(jobs / CALLERS)
-  await Promise.all(Array.from({ length: CALLERS }, () => enqueueOneByOne(scheduler, type, perCaller)))
-  return perCaller * CALLERS
+export async function enqueueConcurrently(scheduler, type, jobs, callers = CALLERS) {
+  const perCaller = Math.ceil(jobs / callers)
+  await Promise.all(Array.from({ length: callers }, () => enqueueOneByOne(scheduler, type, perCaller)))
+  return perCaller * callers
 }
 
 export async function enqueueOneByOne(scheduler, type, jobs) {

@@ -43,6 +43,8 @@ inBrowser('what the dashboard does', () => {
     await page.getByLabel('Cron').fill('0 6 * * 1-5')
     await page.getByLabel('While the previous job').selectOption('skip')
     await page.getByRole('button', { name: 'Save' }).click()
+    // The dialog, too, says what it would be.
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByText('At 06:00, on weekdays').first().waitFor()
     expect(await stage.client.schedules.get(id)).toMatchObject({ cron: '0 6 * * 1-5', overlap: 'skip' })
 
@@ -50,7 +52,7 @@ inBrowser('what the dashboard does', () => {
     await page.locator('.badge', { hasText: 'Disabled' }).waitFor()
     expect(await stage.client.schedules.get(id)).toMatchObject({ enabled: false })
     await page.getByRole('button', { name: 'Enable' }).click()
-    await page.locator('.badge', { hasText: 'On' }).waitFor()
+    await page.locator('.badge', { hasText: /^On$/ }).waitFor()
     expect(await stage.client.schedules.get(id)).toMatchObject({ enabled: true })
     await page.getByRole('button', { name: 'Remove' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
@@ -91,7 +93,7 @@ inBrowser('what the dashboard does', () => {
     expect(await stage.client.schedules.get(good.schedule_id)).toMatchObject({ enabled: false })
     await page.getByRole('row', { name: 'good' }).locator('.strip a.good').click()
     await page.getByRole('heading', { name: 'good' }).waitFor()
-    expect(page.url()).toContain('/jobs/')
+    await page.waitForURL('**/jobs/*')
   })
 
   test('makes, edits, enqueues and archives a template', async () => {
@@ -210,7 +212,7 @@ inBrowser('what the dashboard does', () => {
     await page.getByRole('row', { name: /template.create/ }).waitFor({ state: 'detached' })
     await page.getByRole('row', { name: /job.enqueue/ }).waitFor()
     expect(new Set(asked)).toEqual(new Set([job.job_id]))
-    expect(page.url()).toContain(`subject=${job.job_id}`)
+    await page.waitForURL(`**subject=${job.job_id}*`)
     await page.getByLabel('Actor').fill('nobody')
     await page.getByLabel('Actor').blur()
     await page.locator('[data-empty="nothing-matches"]').waitFor()

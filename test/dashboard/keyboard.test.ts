@@ -90,7 +90,7 @@ inBrowser('the keyboard in the dashboard', () => {
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'tagged' }).waitFor()
-    expect(page.url()).toContain('tag=vip')
+    await page.waitForURL('**tag=vip*')
     // A part of its name is enough.
     await choose('ech')
     await page.getByRole('option', { name: 'Jobs of type echo' }).waitFor()
@@ -111,7 +111,7 @@ inBrowser('the keyboard in the dashboard', () => {
     await page.keyboard.press('Tab')
     expect(await page.evaluate('document.activeElement.textContent')).toContain('Skip to content')
     await page.keyboard.press('Enter')
-    expect(await page.evaluate('document.activeElement.id')).toBe('content')
+    await page.locator('#content:focus').waitFor()
     await page.keyboard.press('Tab')
     const outline = await page.evaluate(
       "(({ outlineStyle, outlineWidth }) => outlineStyle + ' ' + outlineWidth)(getComputedStyle(document.activeElement))",

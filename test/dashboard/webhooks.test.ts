@@ -49,7 +49,7 @@ inBrowser('webhooks in the dashboard', () => {
     expect(other).toMatch(/^whsec_/)
     expect(other).not.toBe(secret)
     await page.getByRole('button', { name: 'I have kept it' }).click()
-    expect(await page.locator('[data-secret]').count()).toBe(0)
+    await page.locator('[data-secret]').waitFor({ state: 'detached' })
     const { items } = await stage.client.audit.list({})
     expect(items.map(({ action }) => action)).toContain('webhook.rotate-secret')
   })
