@@ -27,6 +27,7 @@ export function fillWithHistory(path, { finished, queued }) {
   add('03', { type: 'busy', count: busy, priority: 10, runAt: now - HOUR_MS })
   add('04', { type: 'noop', count: queued - delayed - busy, priority: 0, runAt: now - HOUR_MS })
   database.prepare(INSERT_QUEUE).run(now)
+  database.exec(LIST_BY_LANE)
   database.exec('pragma wal_checkpoint(truncate)')
   database.close()
 }
@@ -50,6 +51,15 @@ from numbers, (
   where type = ?
   limit 1
 ) as pattern`
+
+const LIST_BY_LANE = `
+insert or ignore into pawl_lane_jobs (lane_id, seq)
+select lane_id, seq
+from pawl_jobs
+order by lane_id, seq;
+update pawl_counters
+set value = (select max(seq) from pawl_jobs)
+where name = 'last_lane_job'`
 
 const INSERT_NODE = `
 insert into pawl_nodes (node_id, name, host, pid, types, concurrency, started_at, ended_at)

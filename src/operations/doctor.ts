@@ -38,6 +38,7 @@ const DONE: Readonly<Record<Exclude<Remedy, 'recovery'>, string>> = {
   queue: 'What holds queued Jobs back, and their places, were made anew.',
   groups: 'Groups were counted anew.',
   tags: 'The list of Jobs by tag was made anew.',
+  types: 'The list of Jobs by type was made anew.',
   'business-keys': 'Business keys were given to the chains that are live, and taken from those that are not.',
   'scheduled-chains': 'The lists of live chains of schedules were made anew.',
   permits: 'Permits were given to the bodies that execute, and taken from those that do not.',

@@ -21,6 +21,7 @@ export type Derived =
   | 'queue'
   | 'groups'
   | 'tags'
+  | 'types'
   | 'business-keys'
   | 'scheduled-chains'
   | 'dependents'
@@ -34,6 +35,7 @@ export const DERIVED: readonly Derived[] = [
   'queue',
   'groups',
   'tags',
+  'types',
   'business-keys',
   'scheduled-chains',
   'permits',

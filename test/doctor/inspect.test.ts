@@ -49,12 +49,20 @@ async function makeChangedStore(path: string, ...statements: readonly string[]):
   copyFileSync(original, path)
 }
 
-const CURRENT = { kind: 'current', version: 6, latest: 6, pending: [] }
+const CURRENT = { kind: 'current', version: 7, latest: 7, pending: [] }
 const MISSING = {
   kind: 'missing',
   version: null,
-  latest: 6,
-  pending: ['kernel', 'triggers-and-composition', 'doors', 'bulk-operations', 'minutes', 'deliveries-by-status'],
+  latest: 7,
+  pending: [
+    'kernel',
+    'triggers-and-composition',
+    'doors',
+    'bulk-operations',
+    'minutes',
+    'deliveries-by-status',
+    'jobs-by-lane',
+  ],
 }
 
 describe('what is missing', () => {
@@ -144,14 +152,21 @@ describe('a database of ours', () => {
   test('of an older version says what would be applied', async () => {
     const path = newPath()
     await makeChangedStore(path, 'delete from pawl_migrations where version >= 2', 'pragma user_version = 1')
-    const pending = ['triggers-and-composition', 'doors', 'bulk-operations', 'minutes', 'deliveries-by-status']
-    expect(await inspect(path)).toMatchObject({ kind: 'older', version: 1, latest: 6, pending })
+    const pending = [
+      'triggers-and-composition',
+      'doors',
+      'bulk-operations',
+      'minutes',
+      'deliveries-by-status',
+      'jobs-by-lane',
+    ]
+    expect(await inspect(path)).toMatchObject({ kind: 'older', version: 1, latest: 7, pending })
   })
 
   test('of a newer version is told apart, and open refuses it', async () => {
     const path = newPath()
     await makeChangedStore(path, "insert into pawl_migrations values (9, 'later', 'x', 1)")
-    expect(await inspect(path)).toMatchObject({ kind: 'newer', version: 9, latest: 6, pending: [] })
+    expect(await inspect(path)).toMatchObject({ kind: 'newer', version: 9, latest: 7, pending: [] })
     await expect(sqlite(path).open()).rejects.toMatchObject({ code: 'database_too_new' })
   })
 })

@@ -29,6 +29,11 @@ const groupId = (name: string) => `(select group_id from pawl_groups where name 
 const scheduleId = (name: string) => `(select schedule_id from pawl_schedules where name = '${name}')`
 const reservation = (status: string) => `(select reservation_id from pawl_reservations where status = '${status}')`
 
+/** As if there were so many Jobs that they had been listed by type. */
+const listAll = `
+insert into pawl_lane_jobs select lane_id, seq from pawl_jobs;
+update pawl_counters set value = (select max(seq) from pawl_jobs) where name = 'last_lane_job'`
+
 describe('a database in which everything is right', () => {
   test('has rows of every kind', () => {
     const tables = select(lively.path, "select name from sqlite_schema where type = 'table' and name like 'pawl_%'")
@@ -39,7 +44,7 @@ describe('a database in which everything is right', () => {
     expect(empty.toSorted()).toEqual([
       'pawl_audit',
       'pawl_cascades',
-      'pawl_counters',
+      'pawl_lane_jobs',
       'pawl_run_logs',
       'pawl_templates',
     ])
@@ -51,7 +56,7 @@ describe('a database in which everything is right', () => {
     expect(checked.flatMap(({ findings: found }) => found)).toEqual([])
     const invariants = checked.map(({ invariant }) => invariant)
     const seen = ['I3', 'I4', 'I5', 'I7', 'I8', 'I9', 'I10', 'I11', 'I12', 'I13', 'I14', 'I15', 'I16', 'I17']
-    expect(invariants).toEqual([...seen, 'statistics', 'tags', 'policies', 'api-keys'])
+    expect(invariants).toEqual([...seen, 'statistics', 'tags', 'types', 'policies', 'api-keys'])
   })
 
   test('is left as it is', async () => {
@@ -476,6 +481,32 @@ const BREAKS: Readonly<Record<string, readonly Break[]>> = {
       sql: [`insert into pawl_job_tags values ('green', ${seq('ended')})`],
       rows: [`'green of job number ' || ${seq('ended')}`],
       remedy: 'tags',
+    },
+  ],
+  types: [
+    {
+      what: 'a Job that is not found by its type',
+      sql: [listAll, `delete from pawl_lane_jobs where seq = ${seq('ended')}`],
+      rows: [jobId('ended')],
+      remedy: 'types',
+    },
+    {
+      what: 'a Job that is found by a type it has not',
+      sql: [listAll, 'insert into pawl_lane_jobs values (4711, 1)'],
+      rows: ["'job number 1'"],
+      remedy: 'types',
+    },
+    {
+      what: 'a Job that is found twice by its type',
+      sql: ['insert into pawl_lane_jobs select lane_id, seq from pawl_jobs where seq = 1'],
+      rows: ["'job number 1'"],
+      remedy: 'types',
+    },
+    {
+      what: 'a list of Jobs by type that ends nowhere',
+      sql: ["delete from pawl_counters where name = 'last_lane_job'"],
+      rows: ["'last_lane_job'"],
+      remedy: 'types',
     },
   ],
   policies: [

@@ -92,6 +92,20 @@ const FAULTS: readonly Fault[] = [
     isRight: "select group_concat(tag) = 'blue,red,red' from (select tag from pawl_job_tags order by tag)",
   },
   {
+    what: 'Jobs that are missing in the list of their type, and some that are too many',
+    remedy: 'types',
+    sql: [
+      "delete from pawl_counters where name = 'last_lane_job'",
+      'insert into pawl_lane_jobs values (4711, 1), (4711, 471100)',
+    ],
+    isRight: `select group_concat(lane_id || ' ' || seq) = (
+        select group_concat(j.lane_id || ' ' || j.seq)
+        from pawl_jobs j
+        where j.seq <= (select value from pawl_counters where name = 'last_lane_job')
+      )
+      from (select lane_id, seq from pawl_lane_jobs order by seq)`,
+  },
+  {
     what: 'a business key of a chain that has settled',
     remedy: 'business-keys',
     sql: [`insert into pawl_business_keys values ('tried', ${jobId('failed')})`],

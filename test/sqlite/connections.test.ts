@@ -46,6 +46,7 @@ describe('a fresh file', () => {
         { version: 4, name: 'bulk-operations' },
         { version: 5, name: 'minutes' },
         { version: 6, name: 'deliveries-by-status' },
+        { version: 7, name: 'jobs-by-lane' },
       ])
       expect(handle.prepare('pragma integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
       expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])

@@ -12,8 +12,11 @@ const JOBS = 30_000
 const NOW = JOBS
 const LIMIT = 200
 
+/** The latest Jobs that are not in the list of their type yet. */
+const NOT_LISTED = 500
+
 /** Rows that a page may look at, and those that it shows; a type of two lanes reads one page of each more. */
-const ROWS_MAX = 2_000 + 2_000 + 2 * 64 + 2 * LIMIT
+const ROWS_MAX = 2_000 + 2_000 + 2 * 64 + 2 * LIMIT + NOT_LISTED
 const STATEMENTS_MAX = 200
 
 const POLICY = JSON.stringify({
@@ -36,6 +39,8 @@ select i, 'job-' || i,
   case when i in (6, 15006, 29996) then '["red","blue"]' when i % 2 = 1 then '["red"]' end,
   case when i % 10 = 0 then 'g' end, case when i between 14901 and 15000 then i end
 from numbers;
+insert into pawl_lane_jobs (lane_id, seq) select lane_id, seq from pawl_jobs where seq <= ${JOBS - NOT_LISTED};
+update pawl_counters set value = ${JOBS - NOT_LISTED} where name = 'last_lane_job';
 insert into pawl_job_tags (tag, seq) select t.value, j.seq from pawl_jobs j, json_each(j.tags) t where j.tags is not null;
 insert into pawl_runs (seq, run_id, node_seq, status, started_at, finished_at)
 select seq, 'run-' || seq, 1, case when seq % 5000 = 3 then 'FAILED' when seq % 5000 = 4 then 'SKIPPED' else 'COMPLETED' end,

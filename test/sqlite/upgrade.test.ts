@@ -81,6 +81,7 @@ test('a database of version 1 is upgraded when it is opened; its history stays, 
       { version: 4 },
       { version: 5 },
       { version: 6 },
+      { version: 7 },
     ])
     expect(handle.prepare('pragma foreign_key_check').all()).toEqual([])
   })

@@ -3,8 +3,7 @@ import type { EventRow, StoreSignal } from '../../store/events.ts'
 import { passFaultPoint } from '../../store/fault-points.ts'
 import type { Connection } from './connection.ts'
 import { isBusy, translateError } from './errors.ts'
-import { insertEventRow } from './statements/events.ts'
-import { writeTallies } from './statements/tallies.ts'
+import { writeLast } from './statements/last-writes.ts'
 import { Interned, Transaction } from './transaction.ts'
 
 interface PendingWrite {
@@ -130,8 +129,7 @@ export class GroupCommitter {
     let row: EventRow | null
     try {
       for (const write of group) values.push(write.work(transaction))
-      writeTallies(transaction)
-      row = insertEventRow(transaction)
+      row = writeLast(transaction)
       passFaultPoint('store:before-commit')
       this.#connection.control(COMMIT)
     } catch (error) {

@@ -23,6 +23,7 @@ import { listFailedRuns } from './statements/failed-runs.ts'
 import { finishRuns, releaseOccupancies } from './statements/finish.ts'
 import * as groups from './statements/groups.ts'
 import * as history from './statements/history.ts'
+import { writeLast } from './statements/last-writes.ts'
 import { listJobs } from './statements/list-jobs.ts'
 import { listQueue } from './statements/list-queued.ts'
 import { listRuns } from './statements/list-runs.ts'
@@ -34,7 +35,6 @@ import { countPrunableChains, pruneChains } from './statements/prune.ts'
 import { recordChild, recordReports } from './statements/reports.ts'
 import { retryByHand } from './statements/retry-by-hand.ts'
 import { listRunTimes } from './statements/run-times.ts'
-import { writeTallies } from './statements/tallies.ts'
 import { findTypes, registerTypes } from './statements/types.ts'
 
 /** The store contract on one SQLite connection. Every method is one statement file; nothing is decided here. */
@@ -48,8 +48,7 @@ export class SqliteStore extends SqliteTriggers implements Store {
   enqueueJobsWithin(handle: unknown, list: readonly jobs.NewJob[], now: number): jobs.EnqueueResult {
     return this.writeWithin(handle, (transaction) => {
       const result = enqueueJobs(transaction, list, now)
-      writeTallies(transaction)
-      events.insertEventRow(transaction)
+      writeLast(transaction)
       return result
     })
   }

@@ -4,7 +4,7 @@ import { nextPosition } from '../../domain/order.ts'
 import type { Stir, Transition } from '../../store/events.ts'
 import { operationTransition, progressOf } from '../shared/stored-transitions.ts'
 import type { Tally } from '../shared/tallies.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, SqlRow } from './connection.ts'
 
 /** One combination of type and resources. */
 export interface Lane {
@@ -44,7 +44,15 @@ select
   max(
     coalesce((select max(seq) from pawl_jobs), 0),
     coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
-  ) as seq`
+  ) as seq,
+  (select value from pawl_counters where name = 'last_lane_job') as lastLaneJob`
+
+interface LastRow extends SqlRow {
+  queued: number | null
+  running: number | null
+  seq: number
+  lastLaneJob: number
+}
 
 /** An order that may concern many: see `statements/cascades.ts`. */
 export interface Cascade {
@@ -98,6 +106,7 @@ export class Transaction {
   /** Null: nothing is queued or running at that priority. */
   readonly #lastPositions = new Map<number, number | null>()
   #lastSeq: number | null = null
+  #lastLaneJob = 0
 
   constructor(connection: Connection, interned: Interned) {
     this.connection = connection
@@ -137,6 +146,11 @@ export class Transaction {
     this.changedReservations.add(reservationId)
   }
 
+  /** The highest number that a Job has, and the highest one in the list of its lane. Null: nobody had to know them. */
+  get accepted(): { readonly lastSeq: number; readonly lastLaneJob: number } | null {
+    return this.#lastSeq === null ? null : { lastSeq: this.#lastSeq, lastLaneJob: this.#lastLaneJob }
+  }
+
   /** The number of the next Job. */
   takeSeq(): number {
     if (this.#lastSeq === null) this.#readLast(0)
@@ -152,13 +166,10 @@ export class Transaction {
   }
 
   #readLast(priority: number): void {
-    const row = this.connection.get<{ queued: number | null; running: number | null; seq: number }>(
-      SELECT_LAST,
-      priority,
-      priority,
-    )
-    const { queued = null, running = null, seq = 0 } = row ?? {}
+    const row = this.connection.get<LastRow>(SELECT_LAST, priority, priority)
+    const { queued = null, running = null, seq = 0, lastLaneJob = 0 } = row ?? {}
     this.#lastSeq ??= seq
+    this.#lastLaneJob = lastLaneJob
     const highest = queued === null ? running : running === null ? queued : Math.max(queued, running)
     if (!this.#lastPositions.has(priority)) this.#lastPositions.set(priority, highest)
   }

@@ -29,6 +29,9 @@ export async function rebuild(transaction: Transaction, what: Derived, now: numb
       return recountGroups(transaction, now)
     case 'tags':
       return (await connection.run(INSERT_TAGS)) + (await connection.run(DELETE_TAGS))
+    case 'types':
+      // The list of the Jobs of a type is an index.
+      return 0
     case 'business-keys':
       return rebuildBusinessKeys(connection)
     case 'scheduled-chains':

@@ -8,6 +8,7 @@ import { doors } from './0003-doors.ts'
 import { bulkOperations } from './0004-bulk-operations.ts'
 import { minutes } from './0005-minutes.ts'
 import { deliveriesByStatus } from './0006-deliveries-by-status.ts'
+import { jobsByLane } from './0007-jobs-by-lane.ts'
 
 export interface Migration {
   readonly version: number
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly Migration[] = [
   bulkOperations,
   minutes,
   deliveriesByStatus,
+  jobsByLane,
 ]
 
 const LATEST = MIGRATIONS.length

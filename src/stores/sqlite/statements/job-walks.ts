@@ -1,6 +1,7 @@
 import type { JobFilter } from '../../../store/jobs.ts'
 import { downward } from '../../shared/list-spots.ts'
 import type { Connection, SqlValue } from '../connection.ts'
+import { walkLane } from './lane-jobs.ts'
 import { mergeWalks, type Walk, walkAlong } from './list-walks.ts'
 
 // Each of these reads one index, newest Job first. None passes over a row that does not belong to it.
@@ -9,13 +10,6 @@ const SELECT_NEWEST = `
 select seq
 from pawl_jobs
 where seq < ?
-order by seq desc
-limit ? offset ?`
-
-const SELECT_OF_LANE = `
-select seq
-from pawl_jobs indexed by pawl_jobs_lane
-where lane_id = ? and seq < ?
 order by seq desc
 limit ? offset ?`
 
@@ -106,7 +100,7 @@ export function lanesOf(connection: Connection, type: string): number[] {
 export function walkType(connection: Connection, type: string): Walk {
   const lanes = lanesOf(connection, type)
   return mergeWalks(
-    lanes.map((laneId) => walkBy(connection, SELECT_OF_LANE, laneId)),
+    lanes.map((laneId) => walkLane(connection, laneId)),
     downward,
   )
 }

@@ -42,6 +42,11 @@ where (tag, seq) in (
   cross join json_each(?) as t
 )`
 
+// Those that are not in the list of their lane yet have no row.
+const DELETE_LANE_JOBS = `
+delete from pawl_lane_jobs
+where (lane_id, seq) in (select lane_id, seq from pawl_jobs where job_id = ? or chain_id = ?)`
+
 const DELETE_RETRIES = 'delete from pawl_jobs where chain_id = ?'
 const DELETE_FIRST = 'delete from pawl_jobs where job_id = ?'
 
@@ -168,5 +173,6 @@ function removeChain(transaction: Transaction, first: JobRow): number {
   connection.run(DELETE_DELIVERIES, chainId, chainId)
   connection.run(DELETE_DEPENDENCIES, chainId)
   if (first.tags !== null) connection.run(DELETE_TAGS, chainId, chainId, first.tags)
+  connection.run(DELETE_LANE_JOBS, chainId, chainId)
   return connection.run(DELETE_RETRIES, chainId) + connection.run(DELETE_FIRST, chainId)
 }

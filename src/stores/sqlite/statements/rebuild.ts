@@ -1,5 +1,5 @@
 import type { Derived } from '../../../store/checks.ts'
-import type { SqlRow } from '../connection.ts'
+import type { Connection, SqlRow } from '../connection.ts'
 import { IN_QUEUE } from '../rows.ts'
 import type { Transaction } from '../transaction.ts'
 import { IS_WRONG_TAG } from './checks/counts.ts'
@@ -7,6 +7,7 @@ import { HAS_BUSY_PREDECESSOR, IS_FORGOTTEN, UNMET_EDGES } from './checks/depend
 import { IS_MISCOUNTED, RECOUNT_OF_MEMBERS } from './checks/groups.ts'
 import { FROM_MISPLACED } from './checks/jobs.ts'
 import { IS_HELD_BY_NOBODY, IS_WITHOUT_ITS_KEY } from './checks/keys.ts'
+import { IS_MISSING_IN_LANE, IS_WRONG_IN_LANE } from './checks/lanes.ts'
 import { CHAIN_SEQ } from './checks/pieces.ts'
 import { FROM_LEFT_CHAINS, IS_UNKNOWN_TO_SCHEDULE } from './checks/schedules.ts'
 
@@ -23,6 +24,8 @@ export function rebuild(transaction: Transaction, what: Derived, now: number): n
       return recountGroups(transaction, now)
     case 'tags':
       return transaction.connection.run(INSERT_TAGS) + transaction.connection.run(DELETE_TAGS)
+    case 'types':
+      return rebuildLanes(transaction.connection)
     case 'business-keys':
       return transaction.connection.run(FREE_KEYS) + transaction.connection.run(TAKE_KEYS)
     case 'scheduled-chains':
@@ -166,6 +169,27 @@ where j.tags is not null and json_valid(j.tags)`
 const DELETE_TAGS = `
 delete from pawl_job_tags as g
 where ${IS_WRONG_TAG}`
+
+// 1 row: there was none, so nobody could tell which Jobs are not in the list yet. Now all are to be there.
+const SAY_LAST_LANE_JOB = `
+insert or ignore into pawl_counters (name, value)
+select 'last_lane_job', coalesce(max(seq), 0)
+from pawl_jobs`
+
+const ENTER_MISSING = `
+insert into pawl_lane_jobs (lane_id, seq)
+select j.lane_id, j.seq
+from pawl_jobs j
+where ${IS_MISSING_IN_LANE}`
+
+const DELETE_WRONG_LANES = `
+delete from pawl_lane_jobs as e
+where ${IS_WRONG_IN_LANE}`
+
+function rebuildLanes(connection: Connection): number {
+  const said = connection.run(SAY_LAST_LANE_JOB)
+  return said + connection.run(DELETE_WRONG_LANES) + connection.run(ENTER_MISSING)
+}
 
 const FREE_KEYS = `
 delete from pawl_business_keys as k

@@ -11,6 +11,7 @@ import { groups } from './groups.ts'
 import { integrity } from './integrity.ts'
 import { jobs, places, snapshots } from './jobs.ts'
 import { apiKeys, keys } from './keys.ts'
+import { lanes } from './lanes.ts'
 import { policies } from './policies.ts'
 import { type InvariantCheck, type Steps } from './probe.ts'
 import { causes, runs } from './runs.ts'
@@ -37,6 +38,7 @@ const CHECKS: readonly InvariantCheck[] = [
   integrity,
   statistics,
   tags,
+  lanes,
   policies,
   apiKeys,
 ]

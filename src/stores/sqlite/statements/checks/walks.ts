@@ -68,6 +68,14 @@ from (select idempotency_key from pawl_idempotency_keys where idempotency_key > 
 
 export const IDEMPOTENCY_KEYS: Walk = { next: SELECT_NEXT_IDEMPOTENCY_KEYS, start: FIRST_TEXT }
 
+const SELECT_NEXT_LANE_JOBS = `
+select lane_id, seq
+from (select lane_id, seq from pawl_lane_jobs where (lane_id, seq) > (?, ?) order by lane_id, seq limit 5000)
+order by lane_id desc, seq desc
+limit 1`
+
+export const LANE_JOBS: Walk = { next: SELECT_NEXT_LANE_JOBS, start: [...FIRST_NUMBER, ...FIRST_NUMBER] }
+
 const SELECT_NEXT_TAGS = `
 select tag, seq
 from (select tag, seq from pawl_job_tags where (tag, seq) > (?, ?) order by tag, seq limit 2000)
