@@ -503,6 +503,12 @@ const BREAKS: Readonly<Record<string, readonly Break[]>> = {
       remedy: 'types',
     },
     {
+      what: 'a list of Jobs by type that goes further than there are Jobs',
+      sql: [listAll, "update pawl_counters set value = value + 10 where name = 'last_lane_job'"],
+      rows: ["'last_lane_job is ' || (select max(seq) + 10 from pawl_jobs)"],
+      remedy: 'types',
+    },
+    {
       what: 'a list of Jobs by type that ends nowhere',
       sql: ["delete from pawl_counters where name = 'last_lane_job'"],
       rows: ["'last_lane_job'"],

@@ -106,6 +106,12 @@ const FAULTS: readonly Fault[] = [
       from (select lane_id, seq from pawl_lane_jobs order by seq)`,
   },
   {
+    what: 'a list of Jobs by type that goes further than there are Jobs',
+    remedy: 'types',
+    sql: ["update pawl_counters set value = 4711 where name = 'last_lane_job'"],
+    isRight: `select count(*) = (select value from pawl_counters where name = 'last_lane_job') from pawl_lane_jobs`,
+  },
+  {
     what: 'a business key of a chain that has settled',
     remedy: 'business-keys',
     sql: [`insert into pawl_business_keys values ('tried', ${jobId('failed')})`],

@@ -67,6 +67,39 @@ describe('Jobs that are accepted one by one', () => {
     await store.close()
   })
 
+  test('are found though one before them was refused, and its number was given to them', async () => {
+    const path = newDatabasePath()
+    const store = await sqlite(path).open()
+    const jobs = newJobs(511)
+    await store.enqueueJobs(jobs, NOW)
+    const refused = newJobs(700, { dependsOn: ['nobody'] })
+    expect(await store.enqueueJobs(refused, NOW)).toMatchObject({ kind: 'refused' })
+    withHandle(path, (handle) => {
+      handle.exec('begin immediate')
+      expect(store.enqueueJobsWithin(handle, refused, NOW)).toMatchObject({ kind: 'refused' })
+      handle.exec('commit')
+    })
+    expect(countEntered(path)).toEqual({ entered: 0, upTo: 0 })
+    const next = newJobs(1)
+    await store.enqueueJobs(next, NOW)
+    expect(await listed(store, 'story', 200)).toEqual([...jobs, ...next].map(({ jobId }) => jobId).toReversed())
+    expect(countEntered(path)).toEqual({ entered: 512, upTo: 512 })
+    await store.close()
+  })
+
+  test('are accepted also where the list is damaged, and are found', async () => {
+    const path = newDatabasePath()
+    const store = await sqlite(path).open()
+    withHandle(path, (handle) => handle.exec('insert into pawl_lane_jobs values (1, 100)'))
+    const jobs = newJobs(600)
+    await store.enqueueJobs(jobs, NOW)
+    expect(await listed(store, 'story', 200)).toHaveLength(600)
+    withHandle(path, (handle) => handle.exec("delete from pawl_counters where name = 'last_lane_job'"))
+    await store.enqueueJobs(newJobs(600), NOW)
+    expect(withHandle(path, (handle) => handle.prepare('select * from pawl_counters').all())).toEqual([])
+    await store.close()
+  })
+
   test('leave the list when they are pruned, entered or not', async () => {
     const path = newDatabasePath()
     const store = await sqlite(path).open()

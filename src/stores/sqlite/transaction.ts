@@ -51,7 +51,7 @@ interface LastRow extends SqlRow {
   queued: number | null
   running: number | null
   seq: number
-  lastLaneJob: number
+  lastLaneJob: number | null
 }
 
 /** An order that may concern many: see `statements/cascades.ts`. */
@@ -106,7 +106,8 @@ export class Transaction {
   /** Null: nothing is queued or running at that priority. */
   readonly #lastPositions = new Map<number, number | null>()
   #lastSeq: number | null = null
-  #lastLaneJob = 0
+  #lastLaneJob: number | null = null
+  #lastAccepted: number | null = null
 
   constructor(connection: Connection, interned: Interned) {
     this.connection = connection
@@ -146,12 +147,22 @@ export class Transaction {
     this.changedReservations.add(reservationId)
   }
 
-  /** The highest number that a Job has, and the highest one in the list of its lane. Null: nobody had to know them. */
-  get accepted(): { readonly lastSeq: number; readonly lastLaneJob: number } | null {
-    return this.#lastSeq === null ? null : { lastSeq: this.#lastSeq, lastLaneJob: this.#lastLaneJob }
+  /** The highest number of a Job that this transaction has written. Null: it has written none. */
+  get lastAccepted(): number | null {
+    return this.#lastAccepted
   }
 
-  /** The number of the next Job. */
+  /** The highest number up to which the lists of lanes are complete. Null: nobody had to know, or it is not there. */
+  get lastLaneJob(): number | null {
+    return this.#lastLaneJob
+  }
+
+  /** A Job was written with this number. */
+  accept(seq: number): void {
+    this.#lastAccepted = Math.max(seq, this.#lastAccepted ?? 0)
+  }
+
+  /** The number of the next Job. Who takes it may still be refused: then another one gets it in a later transaction. */
   takeSeq(): number {
     if (this.#lastSeq === null) this.#readLast(0)
     return ++(this.#lastSeq as number)
@@ -167,7 +178,7 @@ export class Transaction {
 
   #readLast(priority: number): void {
     const row = this.connection.get<LastRow>(SELECT_LAST, priority, priority)
-    const { queued = null, running = null, seq = 0, lastLaneJob = 0 } = row ?? {}
+    const { queued = null, running = null, seq = 0, lastLaneJob = null } = row ?? {}
     this.#lastSeq ??= seq
     this.#lastLaneJob = lastLaneJob
     const highest = queued === null ? running : running === null ? queued : Math.max(queued, running)

@@ -177,6 +177,7 @@ function insertJob(
       job.webhookUrl,
     )
   }
+  transaction.accept(seq)
   const { unmet, doomedBy } = parents.length === 0 ? NO_WEIGHT : weighParents(parents)
   const { priority } = job
   insertQueued(transaction, {

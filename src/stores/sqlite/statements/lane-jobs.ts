@@ -1,7 +1,7 @@
-import { downward, type Spot } from '../../shared/list-spots.ts'
+import type { Spot } from '../../shared/list-spots.ts'
 import type { Connection, SqlValue } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
-import { mergeWalks, type Walk, walkAlong } from './list-walks.ts'
+import { followedBy, type Walk, walkAlong } from './list-walks.ts'
 
 /**
  * Jobs are entered in the list of their lane when so many are missing there. So a commit that accepts one Job writes a page less,
@@ -9,9 +9,9 @@ import { mergeWalks, type Walk, walkAlong } from './list-walks.ts'
  */
 const ENTERED_AT_ONCE = 512
 
-// As many rows as Jobs were accepted since the last time.
+// As many rows as Jobs were accepted since the last time. One that is there already is damage, for which no Job may be refused.
 const ENTER = `
-insert into pawl_lane_jobs (lane_id, seq)
+insert or ignore into pawl_lane_jobs (lane_id, seq)
 select lane_id, seq
 from pawl_jobs
 where seq > ? and seq <= ?`
@@ -21,11 +21,14 @@ insert into pawl_counters (name, value)
 values ('last_lane_job', ?)
 on conflict (name) do update set value = excluded.value`
 
-/** Part of every transaction that accepts Jobs. */
-export function enterLaneJobs({ connection, accepted }: Transaction): void {
-  if (accepted === null || accepted.lastSeq - accepted.lastLaneJob < ENTERED_AT_ONCE) return
-  connection.run(ENTER, accepted.lastLaneJob, accepted.lastSeq)
-  connection.run(REMEMBER_LAST, accepted.lastSeq)
+/**
+ * Part of every transaction that accepts Jobs. The list goes up to a Job that was written, never to a number that was only taken: a
+ * later Job may get that one, and would be missing.
+ */
+export function enterLaneJobs({ connection, lastAccepted, lastLaneJob }: Transaction): void {
+  if (lastAccepted === null || lastLaneJob === null || lastAccepted - lastLaneJob < ENTERED_AT_ONCE) return
+  connection.run(ENTER, lastLaneJob, lastAccepted)
+  connection.run(REMEMBER_LAST, lastAccepted)
 }
 
 const SELECT_LAST_ENTERED = "select value from pawl_counters where name = 'last_lane_job'"
@@ -59,5 +62,5 @@ export function walkLane(connection: Connection, laneId: number): Walk {
   const entered = walkAlong(([before = 0], rows, offset) =>
     read(SELECT_ENTERED, laneId, Math.min(before, last + 1), rows, offset),
   )
-  return mergeWalks([notEntered, entered], downward)
+  return followedBy(notEntered, entered)
 }

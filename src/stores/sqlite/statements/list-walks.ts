@@ -26,6 +26,20 @@ export function walkKnown(spots: readonly Spot[], isBefore: Order): Walk {
   }
 }
 
+/** One walk, then another, all of whose rows come behind those of the first. The first one is short. */
+export function followedBy(first: Walk, second: Walk): Walk {
+  return {
+    read: (from, rows) => {
+      const spots = first.read(from, rows)
+      return spots.length === rows ? spots : [...spots, ...second.read(from, rows - spots.length)]
+    },
+    findEnd: (from, rows) => {
+      const spots = first.read(from, rows)
+      return spots.length === rows ? (spots[rows - 1] ?? null) : second.findEnd(from, rows - spots.length)
+    },
+  }
+}
+
 /** Looks at rows until a page is full or too many were looked at. */
 export function lookThrough(from: Spot, limit: number, look: (from: Spot, rows: number) => Found): Found {
   const spots: Spot[] = []

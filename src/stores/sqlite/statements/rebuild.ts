@@ -7,7 +7,7 @@ import { HAS_BUSY_PREDECESSOR, IS_FORGOTTEN, UNMET_EDGES } from './checks/depend
 import { IS_MISCOUNTED, RECOUNT_OF_MEMBERS } from './checks/groups.ts'
 import { FROM_MISPLACED } from './checks/jobs.ts'
 import { IS_HELD_BY_NOBODY, IS_WITHOUT_ITS_KEY } from './checks/keys.ts'
-import { IS_MISSING_IN_LANE, IS_WRONG_IN_LANE } from './checks/lanes.ts'
+import { IS_MISSING_IN_LANE, IS_WRONG_IN_LANE, LAST_NUMBER } from './checks/lanes.ts'
 import { CHAIN_SEQ } from './checks/pieces.ts'
 import { FROM_LEFT_CHAINS, IS_UNKNOWN_TO_SCHEDULE } from './checks/schedules.ts'
 
@@ -176,6 +176,12 @@ insert or ignore into pawl_counters (name, value)
 select 'last_lane_job', coalesce(max(seq), 0)
 from pawl_jobs`
 
+// 1 row: it went up to a number that no Job has had.
+const GO_BACK_TO_LAST = `
+update pawl_counters
+set value = ${LAST_NUMBER}
+where name = 'last_lane_job' and value > ${LAST_NUMBER}`
+
 const ENTER_MISSING = `
 insert into pawl_lane_jobs (lane_id, seq)
 select j.lane_id, j.seq
@@ -187,7 +193,7 @@ delete from pawl_lane_jobs as e
 where ${IS_WRONG_IN_LANE}`
 
 function rebuildLanes(connection: Connection): number {
-  const said = connection.run(SAY_LAST_LANE_JOB)
+  const said = connection.run(SAY_LAST_LANE_JOB) + connection.run(GO_BACK_TO_LAST)
   return said + connection.run(DELETE_WRONG_LANES) + connection.run(ENTER_MISSING)
 }
 

@@ -63,6 +63,7 @@ export function insertRetry(
     predecessorSeq,
   )
   assert(row !== undefined, `there is no Job ${predecessorSeq} to retry`)
+  transaction.accept(row.seq)
   insertQueued(transaction, {
     seq: row.seq,
     laneId: row.lane_id,

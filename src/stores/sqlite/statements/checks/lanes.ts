@@ -15,6 +15,18 @@ export const IS_WRONG_IN_LANE = `
       and j.seq <= (select value from pawl_counters where name = 'last_lane_job')
   )`
 
+/** The highest number that a Job has or had. No later one gets it. */
+export const LAST_NUMBER = `
+  max(
+    coalesce((select max(seq) from pawl_jobs), 0),
+    coalesce((select value from pawl_counters where name = 'last_pruned_job'), 0)
+  )`
+
+const SELECT_TOO_FAR = `
+select c.name || ' is ' || c.value as id
+from pawl_counters c
+where c.name = 'last_lane_job' and c.value > ${LAST_NUMBER}`
+
 const SELECT_UNCOUNTED = `
 select 'last_lane_job' as id
 where not exists (select 1 from pawl_counters where name = 'last_lane_job')`
@@ -35,6 +47,12 @@ export const lanes = checkOf('types', 'Jobs are found by the type they have, and
   {
     sql: SELECT_UNCOUNTED,
     message: 'It is not known which Jobs are in the list of their type.',
+    advice: ADVICE,
+    remedy: 'types',
+  },
+  {
+    sql: SELECT_TOO_FAR,
+    message: 'The list of Jobs by type goes up to a number that no Job has had: the next ones would be missing there.',
     advice: ADVICE,
     remedy: 'types',
   },
