@@ -82,9 +82,10 @@ const INSERT_OCCUPANCY =
 // 1 row: inside the write lock nobody else can have taken it.
 const LEAVE_QUEUE = 'delete from pawl_queue where priority = ? and position = ? and created_at = ? and seq = ?'
 
-// As many rows as were picked of the lane at this priority: they are picked from its head on, and none is passed over.
+// As many rows as were picked of the lane at this priority: they are picked from its head on, and none is passed over. By the order of
+// the whole queue, all that is delayed before them would be passed over, each time again.
 const LEAVE_QUEUE_UP_TO = `
-delete from pawl_queue
+delete from pawl_queue indexed by pawl_queue_ready
 where ready = 1 and lane_id = ? and priority = ? and (position, created_at, seq) <= (?, ?, ?)`
 
 const NOTHING: Claimed = { tickets: [], jobs: [] }
