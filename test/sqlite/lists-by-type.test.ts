@@ -32,13 +32,13 @@ describe('Jobs that are accepted one by one', () => {
   test('are found by their type at every moment, newest first and once each, in whatever pages', async () => {
     const path = newDatabasePath()
     const [store, other] = [await sqlite(path).open(), await sqlite(path).open()]
-    const ids: Record<string, string[]> = { story: [], poem: [] }
+    const ids = { story: [] as string[], poem: [] as string[] }
     for (let n = 0; n < MANY; n++) {
       const type = n % 7 === 0 ? 'poem' : 'story'
       const job = newJob({ type })
       // Two processes take turns, and each knows what the other has entered.
       await (n % 2 === 0 ? store : other).enqueueJobs([job], NOW)
-      ids[type]?.unshift(job.jobId)
+      ids[type].unshift(job.jobId)
       if (n % 250 === 249) expect(await listed(other, 'poem', 20)).toEqual(ids.poem)
     }
     expect(await listed(store, 'story', 200)).toEqual(ids.story)
@@ -52,14 +52,14 @@ describe('Jobs that are accepted one by one', () => {
     const store = await sqlite(path).open()
     withHandle(path, (handle) => {
       handle.exec('begin immediate')
-      store.enqueueJobsWithin(handle, newJobs(MANY), NOW)
+      expect(store.enqueueJobsWithin(handle, newJobs(MANY), NOW)).toMatchObject({ kind: 'enqueued' })
       handle.exec('rollback')
     })
     expect(countEntered(path)).toEqual({ entered: 0, upTo: 0 })
     const jobs = newJobs(MANY)
     withHandle(path, (handle) => {
       handle.exec('begin immediate')
-      store.enqueueJobsWithin(handle, jobs, NOW)
+      expect(store.enqueueJobsWithin(handle, jobs, NOW)).toMatchObject({ kind: 'enqueued' })
       handle.exec('commit')
     })
     expect(countEntered(path)).toEqual({ entered: MANY, upTo: MANY })
