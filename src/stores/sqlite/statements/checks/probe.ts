@@ -49,12 +49,23 @@ function* answersTo(probe: Probe, connection: Connection, now: number): Steps<st
   return ids.slice(0, ROWS_COUNTED_MAX)
 }
 
-/** The bounds of each page, one after the other: those of the page before, then its own. */
+/**
+ * The bounds of each page, one after the other: those of the page before, then its own. In a damaged table the next page may begin where
+ * an earlier one did, and so for ever: there the walk ends. That the table is damaged is told by the check of its integrity.
+ */
 export function* pagesOf(walk: Walk, connection: Connection): Generator<readonly SqlValue[]> {
   for (let from = walk.start; ; ) {
     const to = Object.values(connection.get<SqlRow>(walk.next, ...from) ?? {})
-    if (to.length === 0 || to[0] === null) return
+    if (to.length === 0 || !isBehind(to, from)) return
     yield [...from, ...to]
     from = to
   }
+}
+
+/** As SQLite compares them, by their first columns that differ: numbers by value, texts by their bytes. */
+function isBehind(to: readonly SqlValue[], from: readonly SqlValue[]): boolean {
+  const column = to.findIndex((value, index) => value !== from[index])
+  const [a, b] = [to[column], from[column]]
+  if (typeof a === 'number' && typeof b === 'number') return a > b
+  return typeof a === 'string' && typeof b === 'string' && Buffer.compare(Buffer.from(a), Buffer.from(b)) > 0
 }
