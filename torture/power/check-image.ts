@@ -147,13 +147,13 @@ async function bodies(store: Store, testimony: Testimony, isLost: Judge): Promis
   const told: string[] = []
   const directs = [...testimony.began].filter(([runId, jobId]) => runId === jobId).map(([runId]) => runId)
   const reservations = await reservationsOf(store, [...new Set([...directs, ...testimony.directs.keys()])])
-  const arePruned = testimony.prunable.size > 0
+  const mayBeGone = (id: string) => testimony.prunableDirects.has(id) && !reservations.has(id)
   for (const id of directs) {
-    if (!reservations.has(id) && !arePruned) told.push(`I4: the direct execution ${id} began, and is lost.`)
+    if (!reservations.has(id) && !mayBeGone(id)) told.push(`I4: the direct execution ${id} began, and is lost.`)
   }
   for (const [id, result] of testimony.directs) {
     const reservation = reservations.get(id)
-    if (reservation === undefined && arePruned) continue
+    if (mayBeGone(id)) continue
     if (reservation?.outcome !== 'COMPLETED' || inText(reservation.result) !== inText(result)) {
       told.push(`I3: the direct execution ${id} was answered, but is ${inText(reservation ?? 'lost')}.`)
     }

@@ -37,6 +37,8 @@ export class Testimony {
   /** Jobs that a prune may have removed, and that one has. */
   readonly prunable = new Set<string>()
   readonly gone = new Set<string>()
+  /** Direct executions that had begun when one was asked for: also where no Job had ended, those that had may be removed. */
+  readonly prunableDirects = new Set<string>()
   /** Requests of which somebody was told that nothing of them was stored, because the disk is full. */
   readonly notStored = new Set<number>()
   readonly failures: string[] = []
@@ -121,6 +123,7 @@ export class Testimony {
         return
       case 'pruning':
         for (const jobId of line.ended) this.prunable.add(jobId)
+        for (const [runId, jobId] of this.began) if (runId === jobId) this.prunableDirects.add(runId)
         return
       case 'pruned':
         for (const jobId of line.gone) this.gone.add(jobId)

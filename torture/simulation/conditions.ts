@@ -35,6 +35,8 @@ export interface Conditions {
   readonly hasWebhook: boolean
   readonly processes: number
   readonly concurrency: number
+  /** How many claims of one process may be under way: two, as with a server, or one. */
+  readonly claimsAtOnce: number
   /** How many requests clients make, and within how many milliseconds. */
   readonly requests: number
   readonly lengthMs: number
@@ -65,7 +67,7 @@ export type Wish = (typeof WISHES)[number]
  * Each seed switches on some of the faults and some of the requests, and the others not at all: where everything happens all
  * the time, much hides the rest.
  */
-function drawConditions(chance: Chance): Conditions {
+function drawConditions(chance: Chance): Omit<Conditions, 'claimsAtOnce'> {
   const sometimes = (probability: number, most: number) => (chance.is(probability) ? chance.next() * most : 0)
   const liveness = chance.is(0.5) ? 'lock' : 'heartbeat'
   const faults: Faults = {
@@ -98,11 +100,18 @@ function drawConditions(chance: Chance): Conditions {
   }
 }
 
+/** What the life of a seed is made of. */
+export function conditionsOf(seed: number, chance: Chance): Conditions {
+  const conditions = specialOf(seed, chance)
+  // Not drawn, so that seeds which have shown something wrong stay what they were: all of them are even.
+  return { ...conditions, claimsAtOnce: conditions.liveness === 'heartbeat' && seed % 2 === 1 ? 2 : 1 }
+}
+
 /**
  * Some mistakes show only where things meet that seldom do. Of eight seeds, one lives by its schedules and breaks more statements,
  * and one has crowds: many Jobs that start and end together, on nodes that others take for dead. The others are as they were drawn.
  */
-export function conditionsOf(seed: number, chance: Chance): Conditions {
+function specialOf(seed: number, chance: Chance): Omit<Conditions, 'claimsAtOnce'> {
   const drawn = drawConditions(chance)
   const { faults, wishes } = drawn
   switch (seed % 8) {

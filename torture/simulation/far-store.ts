@@ -13,6 +13,7 @@ export interface Surroundings {
   /** The one store that all processes share. */
   readonly store: Store
   readonly liveness: { of(process: SimulatedProcess): Liveness }
+  readonly claimsAtOnce: number
   /** What may go wrong right now. */
   readonly faults: () => Faults
   /** Looks at each claim as it is carried out. */
@@ -70,6 +71,7 @@ export class FarStore implements StoreSource {
     return new Proxy(store, {
       get: (target, name) => {
         if (name === 'liveness') return liveness
+        if (name === 'claimsAtOnce') return this.#around.claimsAtOnce
         if (name === 'subscribe') return (listener: (signal: StoreSignal) => void) => this.#subscribe(listener)
         if (name === 'close') return async () => {}
         if (name === 'audited') return (note: never) => this.#view(store.audited(note))

@@ -80,7 +80,7 @@ class Run {
     this.#trace = trace
     const time = this.#time
     this.#witness = new Witness(time, trace)
-    const { liveness } = this.#conditions
+    const { liveness, claimsAtOnce } = this.#conditions
     const claimChance = chance.fork()
     this.#around = {
       time,
@@ -88,6 +88,7 @@ class Run {
       trace,
       store,
       liveness: liveness === 'lock' ? new Locks() : new Heartbeats(time),
+      claimsAtOnce,
       faults: () => (this.#hasFaults ? this.#conditions.faults : NO_FAULTS),
       onTheWay: new Set(),
       count: (what) => this.#count(what),
