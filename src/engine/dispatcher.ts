@@ -5,11 +5,11 @@ import type { StoreSignal } from '../store/events.ts'
 import { passFaultPoint } from '../store/fault-points.ts'
 import type { ClaimedTicket } from '../store/reservations.ts'
 import type { Claimed, ClaimedJob, RunStore } from '../store/runs.ts'
-import type { ConcurrencyPolicy } from './concurrency-policy.ts'
+import { type ConcurrencyPolicy, fillFreePlaces } from './concurrency-policy.ts'
 import type { Standing } from './node-life.ts'
 
 export interface DispatcherParts {
-  readonly store: Pick<RunStore, 'claimJobs' | 'nextDueAt'>
+  readonly store: Pick<RunStore, 'claimJobs' | 'claimsAtOnce' | 'nextDueAt'>
   readonly clock: Clock
   readonly logger: Logger
   readonly newId: IdSource
@@ -29,23 +29,34 @@ const LOOK_AT_LEAST_EVERY_MS = 5_000
 /** After a failed claim, and while this node may not claim, wait this long before the next. */
 const RETRY_CLAIM_MS = 500
 
+/** So many places one claim may always fill: to ask for fewer at a time costs more than is gained. */
+const SHARE_MIN = 10
+
 /** Fills the free places of this node with waiting tickets, then from the head of the queue, whenever there is reason to look. */
 export class Dispatcher {
   readonly #parts: DispatcherParts
+  readonly #claimsAtOnce: number
+  /** How many places one claim fills at most. */
+  readonly #share: number
   readonly #executing = new Map<string, number>()
   #bodies = 0
-  #isClaiming = false
+  /** Claims that are not answered yet, and the places that they are to fill. */
+  readonly #underWay = new Set<Promise<void>>()
+  #placesAsked = 0
   #isWoken = false
   #isRunning = false
   #failure: Error | null = null
   #hasLeft = false
   #dueTimer: Timer | null = null
+  #lookAt = Number.POSITIVE_INFINITY
   #floorTimer: Timer | null = null
   #freed: string[] = []
-  #quietWaiters: (() => void)[] = []
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
+    // A policy of the user is asked for all free places at once: it does not know what other claims will take.
+    this.#claimsAtOnce = parts.policy === fillFreePlaces ? parts.store.claimsAtOnce : 1
+    this.#share = Math.max(SHARE_MIN, Math.ceil(parts.concurrency / this.#claimsAtOnce))
   }
 
   get isRunning(): boolean {
@@ -54,7 +65,7 @@ export class Dispatcher {
 
   /** A claim is under way. */
   get isClaiming(): boolean {
-    return this.#isClaiming
+    return this.#underWay.size > 0
   }
 
   /** What the last claim failed with. Null: it did not. */
@@ -74,12 +85,12 @@ export class Dispatcher {
     await this.answered()
   }
 
-  /** Resolves when the claim that is under way now, if one is, has been answered, and what it claimed is known here. */
+  /** Resolves when the claims that are under way now, if there are, have been answered, and what they claimed is known here. */
   async answered(): Promise<void> {
-    if (this.#isClaiming) await new Promise<void>((resolve) => this.#quietWaiters.push(resolve))
+    await Promise.all(this.#underWay)
   }
 
-  /** Nobody waits for the claim any more that may still be under way: what it takes is left to others. */
+  /** Nobody waits for the claims any more that may still be under way: what they take is left to others. */
   leave(): void {
     this.#hasLeft = true
   }
@@ -87,10 +98,11 @@ export class Dispatcher {
   /** There may be something to start. */
   wake(): void {
     if (!this.#isRunning) return
-    if (this.#isClaiming) this.#isWoken = true
-    else if (this.#bodies >= this.#parts.concurrency) return
-    else if (this.#parts.standing() === 'sound') void this.#claim()
-    else this.#setTimers(RETRY_CLAIM_MS)
+    const places = this.#parts.concurrency - this.#bodies - this.#placesAsked
+    if (this.#underWay.size > 0 && (places === 0 || this.#underWay.size >= this.#claimsAtOnce)) this.#isWoken = true
+    else if (places <= 0) return
+    else if (this.#parts.standing() === 'sound') this.#claim(Math.min(places, this.#share))
+    else this.#lookWithin(RETRY_CLAIM_MS)
   }
 
   /** A body has ended, and its place is free. */
@@ -116,37 +128,61 @@ export class Dispatcher {
     this.wake()
   }
 
-  async #claim(): Promise<void> {
-    this.#isClaiming = true
+  #claim(limit: number): void {
     this.#isWoken = false
-    let nextLookMs: number | null = null
+    // Whatever it was to look for, this claim finds it.
+    this.#cancelTimers()
+    const answered = this.#fill(limit).then((nextLookMs) => {
+      this.#underWay.delete(answered)
+      if (!this.#isRunning) return
+      this.#lookWithin(nextLookMs)
+      if (this.#isWoken) this.wake()
+    })
+    this.#underWay.add(answered)
+  }
+
+  /** Claims Jobs for so many places and starts them. Answers when to look again if nobody wakes us. Never throws. */
+  async #fill(limit: number): Promise<number | null> {
+    this.#placesAsked += limit
     try {
-      const limit = this.#parts.concurrency - this.#bodies
-      const claimed = this.#startAll(await this.#claimUpTo(limit))
-      // Fewer than asked for: nothing else is ready, until somebody wakes us or a delayed Job becomes due.
-      if (claimed < limit && !this.#isWoken) nextLookMs = await this.#untilNextDueMs()
+      const answer = await this.#claimUpTo(limit)
+      // In the same breath: between the two, a place would be free for another claim.
+      this.#placesAsked -= limit
+      if (answer instanceof Error) throw answer
+      const claimed = this.#startAll(answer)
+      this.#failure = null
+      // There may be more, and places for it.
+      if (claimed === limit) this.#isWoken = true
+      if (this.#isWoken) return null
+      // Nothing else is ready, until somebody wakes us or a delayed Job becomes due.
+      const nextLookMs = await this.#untilNextDueMs()
       // Something became due meanwhile. There is nothing to wait for, and a virtual clock may not move.
       if (nextLookMs === 0) this.#isWoken = true
-      this.#failure = null
+      return nextLookMs
     } catch (error) {
       if (this.#failure === null) this.#parts.logger.error({ error }, 'Jobs could not be claimed; trying again')
       this.#failure = error instanceof Error ? error : new Error(String(error))
       // Whoever woke us meanwhile waits too: the store is not to be asked without end.
       this.#isWoken = false
-      nextLookMs = RETRY_CLAIM_MS
+      return RETRY_CLAIM_MS
     }
-    this.#isClaiming = false
-    for (const resolve of this.#quietWaiters.splice(0)) resolve()
-    if (!this.#isRunning) return
-    this.#setTimers(nextLookMs)
-    if (this.#isWoken) this.wake()
   }
 
-  #setTimers(nextLookMs: number | null): void {
-    this.#cancelTimers()
+  /** Looks at the queue again after this time, or before. Null: whenever somebody wakes us. */
+  #lookWithin(ms: number | null): void {
     const { clock } = this.#parts
-    if (nextLookMs !== null) this.#dueTimer = clock.after(nextLookMs, () => this.wake())
+    this.#floorTimer?.cancel()
     this.#floorTimer = clock.after(LOOK_AT_LEAST_EVERY_MS, () => this.wake(), 'poll')
+    if (ms === null) return
+    const at = clock.now() + ms
+    // Another claim may have to be repeated before this one's delayed Job is due.
+    if (this.#dueTimer !== null && this.#lookAt <= at) return
+    this.#dueTimer?.cancel()
+    this.#dueTimer = clock.after(ms, () => {
+      this.#dueTimer = null
+      this.wake()
+    })
+    this.#lookAt = at
   }
 
   #cancelTimers(): void {
@@ -156,7 +192,15 @@ export class Dispatcher {
     this.#floorTimer = null
   }
 
-  #claimUpTo(limit: number): Promise<Claimed> {
+  async #claimUpTo(limit: number): Promise<Claimed | Error> {
+    try {
+      return await this.#ask(limit)
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error))
+    }
+  }
+
+  #ask(limit: number): Promise<Claimed> {
     const { store, clock, nodeId, newId, policy, types } = this.#parts
     const decided = policy.decideClaims({ freePlaces: limit, executing: this.#executing, types })
     // A policy can only hold back: never a type without a handler here, never more than there is room for. Tickets are

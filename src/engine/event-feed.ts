@@ -1,9 +1,14 @@
+import type { Clock, Timer } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { EventRow, EventStore, StoreSignal, Transition, TransitionKind } from '../store/events.ts'
+import { isClosed } from './insist.ts'
 
 export type TransitionListener = (transition: Transition) => void
 
 const READ_MAX = 200
+
+/** After a read that failed: what it was to tell of may be the last for a long time, and nobody would come back to it. */
+const READ_AGAIN_MS = 1_000
 
 /**
  * Tells listeners of every transition that any process commits on this store, each once and in the order of the commits.
@@ -11,17 +16,20 @@ const READ_MAX = 200
  */
 export class EventFeed {
   readonly #store: EventStore
+  readonly #clock: Clock
   readonly #logger: Logger
   readonly #listeners = new Map<TransitionKind, Set<TransitionListener>>()
   #lastSeq: number | null = null
-  /** Of the commits that were made here while it is not known yet where to begin. */
+  /** The lowest of the commits that were made here while it is not known yet where to begin. */
   #firstHeardSeq: number | null = null
   #isReading = false
   #isBehind = false
   #isFailing = false
+  #again: Timer | null = null
 
-  constructor(store: EventStore, logger: Logger) {
+  constructor(store: EventStore, clock: Clock, logger: Logger) {
     this.#store = store
+    this.#clock = clock
     this.#logger = logger
   }
 
@@ -40,7 +48,9 @@ export class EventFeed {
 
   hear(signal: StoreSignal): void {
     if (this.#listeners.size === 0 || signal.kind === 'stirred') return
-    if (this.#lastSeq === null && signal.kind === 'committed') this.#firstHeardSeq ??= signal.row.seq
+    if (this.#lastSeq === null && signal.kind === 'committed') {
+      this.#firstHeardSeq = Math.min(signal.row.seq, this.#firstHeardSeq ?? signal.row.seq)
+    }
     if (
       signal.kind === 'committed' &&
       !this.#isReading &&
@@ -73,6 +83,8 @@ export class EventFeed {
   #forget(): void {
     this.#lastSeq = null
     this.#firstHeardSeq = null
+    this.#again?.cancel()
+    this.#again = null
   }
 
   async #catchUp(): Promise<void> {
@@ -97,8 +109,11 @@ export class EventFeed {
   }
 
   #tellFailure(error: unknown): void {
-    if (!this.#isFailing) this.#logger.warn({ error }, 'Events cannot be read; the next commit tries again')
+    if (isClosed(error)) return
+    if (!this.#isFailing) this.#logger.warn({ error }, 'Events cannot be read; trying again')
     this.#isFailing = true
+    this.#again?.cancel()
+    this.#again = this.#clock.after(READ_AGAIN_MS, () => void this.#catchUp(), 'poll')
   }
 
   #tell(row: EventRow): void {

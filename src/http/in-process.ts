@@ -45,10 +45,10 @@ function asSent(value: unknown): unknown {
 }
 
 async function* streamEvents(
-  { context: { store }, logger }: Door,
+  { context: { store, clock }, logger }: Door,
   { after, signal, reached }: StreamOptions,
 ): AsyncGenerator<StreamedEvent, void, undefined> {
-  const tail = new EventTail(store, logger)
+  const tail = new EventTail({ store, clock, logger })
   await tail.begin()
   try {
     const resumption = after === null ? null : await resume(store, after)

@@ -2,6 +2,7 @@ import { invalid, readWord } from '../domain/options.ts'
 import { EventFeed } from '../engine/event-feed.ts'
 import type { LateFinish } from '../engine/executor.ts'
 import type { RecoveryStats } from '../engine/recovery.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Logger } from '../platform/logger.ts'
 import type { EventStore, StoreSignal, Transition, TransitionKind } from '../store/events.ts'
 import type { NodeRecord } from '../store/nodes.ts'
@@ -39,8 +40,8 @@ export class EventListeners {
   readonly #logger: Logger
   readonly #local = new Map<string, Set<(event: never) => void>>()
 
-  constructor(store: EventStore, logger: Logger) {
-    this.#feed = new EventFeed(store, logger)
+  constructor(store: EventStore, clock: Clock, logger: Logger) {
+    this.#feed = new EventFeed(store, clock, logger)
     this.#logger = logger
   }
 

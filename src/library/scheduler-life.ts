@@ -42,7 +42,7 @@ export class SchedulerLife {
     this.#options = options
     this.settlements = new Settlements(store, clock)
     this.groupSettlements = new GroupSettlements(store, clock)
-    this.events = new EventListeners(store, logger)
+    this.events = new EventListeners(store, clock, logger)
     this.bulk = new BulkRunner({ store, clock, logger, newId })
     const nodeId = newId()
     this.node = new SchedulerNode({

@@ -17,16 +17,22 @@ function secureUint32s(): () => number {
   }
 }
 
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+const DIGITS = Buffer.from('0123456789abcdef', 'latin1')
 
-/** What the library's own `toString` makes, in 0.6 of its time: it goes digit by digit, and there are two ids to a Job. */
+/** Where the two digits of each byte stand in the text. */
+const PLACES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const
+
+const text = Buffer.alloc(36, '-', 'latin1')
+
+/** What the library's own `toString` makes, without the many small texts that it is put together from: there are two ids to a Job. */
 function textOf(bytes: Readonly<Uint8Array>): string {
-  const hex = (from: number, to: number): string => {
-    let text = ''
-    for (let index = from; index < to; index++) text += HEX[bytes[index] as number]
-    return text
+  for (let index = 0; index < PLACES.length; index++) {
+    const byte = bytes[index] as number
+    const place = PLACES[index] as number
+    text[place] = DIGITS[byte >> 4] as number
+    text[place + 1] = DIGITS[byte & 15] as number
   }
-  return `${hex(0, 4)}-${hex(4, 6)}-${hex(6, 8)}-${hex(8, 10)}-${hex(10, 16)}`
+  return text.toString('latin1')
 }
 
 /**

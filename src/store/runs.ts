@@ -157,6 +157,12 @@ export interface FailedRun {
 /** Executing Jobs: claim, report, finish, and the occupancies that say where bodies are. */
 export interface RunStore {
   /**
+   * How many claims of one node may be under way at the same time. Where the database works in a process of its own, bodies
+   * of one claim execute while it works on the next; where it works in this process, that would only make more commits.
+   */
+  readonly claimsAtOnce: number
+
+  /**
    * Takes up to `limit` of what can start: waiting tickets first, oldest first, then ready Jobs in the order of the queue,
    * as far as the limits leave permits. Each becomes RUNNING with its occupancy (a Job with its Run), in one transaction, or nothing
    * happens to it. A ticket that cannot start yet holds back its resources and its type's permits.

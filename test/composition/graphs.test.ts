@@ -122,9 +122,10 @@ describe('a Job with `dependsOn`', () => {
     const { scheduler } = stage
     const released: string[] = []
     scheduler.on('job.released', ({ jobId }) => void released.push(jobId))
-    const parent = await scheduler.enqueue(echo, 'a')
+    // One that is not due yet: a parent that had ended when its child is accepted would have nothing to release.
+    const parent = await scheduler.enqueue(echo, 'a', { delayMs: 1000 })
     const child = await scheduler.enqueue(collect, null, { dependsOn: [parent.jobId] })
-    await stage.runUntilIdle()
+    await stage.advance('1s')
     // On PostgreSQL events wait for older transactions, also those of other tests.
     await vi.waitFor(() => expect(released).toEqual([child.jobId]), { timeout: 25_000, interval: 5 })
   })

@@ -6,7 +6,10 @@ import { type Gate, newGate } from '../lifecycle/stage.ts'
 type Standing = ReturnType<Life['standing']>
 
 /** The methods whose answers are awaited. */
-type Call = Exclude<keyof Store, 'description' | 'liveness' | 'now' | 'logDirectory' | 'subscribe' | 'audited'>
+type Call = Exclude<
+  keyof Store,
+  'description' | 'claimsAtOnce' | 'liveness' | 'now' | 'logDirectory' | 'subscribe' | 'audited'
+>
 
 const AT_ONCE: ReadonlySet<PropertyKey> = new Set(['subscribe', 'audited', 'enqueueJobsWithin'])
 
@@ -23,6 +26,8 @@ export class FarSource implements StoreSource {
   isAlive: (nodeId: string) => boolean = () => true
   /** What the store's clock shows; null: it has none. */
   now: (() => number) | null = null
+  /** How many claims of one node may be under way; null: as many as the store says. */
+  claimsAtOnce: number | null = null
   /** How often each method was called. */
   readonly counts = new Map<string, number>()
   readonly #source: StoreSource
@@ -42,6 +47,7 @@ export class FarSource implements StoreSource {
       get: (target, name) => {
         if (name === 'liveness') return liveness
         if (name === 'now') return this.now
+        if (name === 'claimsAtOnce') return this.claimsAtOnce ?? target.claimsAtOnce
         const member: unknown = Reflect.get(target, name)
         if (typeof member !== 'function') return member
         const call = (...values: unknown[]): unknown => Reflect.apply(member, target, values)
@@ -64,7 +70,7 @@ export class FarSource implements StoreSource {
     this.#isCut = false
   }
 
-  /** Calls of this method reach the store only when they are let go. */
+  /** Calls of this method reach the store only when they are let go. A later hold is for later calls. */
   holdCalls(method: Call): { letGo(): void } {
     return hold(this.#calls, method)
   }
@@ -83,6 +89,7 @@ export class FarSource implements StoreSource {
     this.counts.set(method, (this.counts.get(method) ?? 0) + 1)
     if (this.#isCut) throw unavailable()
     await this.#calls.get(method)?.passed
+    if (this.#isCut) throw unavailable()
     const answer = await call()
     if (this.#lost.delete(method)) throw unavailable()
     await this.#answers.get(method)?.passed
@@ -124,7 +131,7 @@ function hold(gates: Map<string, Gate>, method: string): { letGo(): void } {
   gates.set(method, gate)
   return {
     letGo() {
-      gates.delete(method)
+      if (gates.get(method) === gate) gates.delete(method)
       gate.open()
     },
   }

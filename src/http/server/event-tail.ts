@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/logger.ts'
 import type { EventRow, EventStore, StoreSignal } from '../../store/events.ts'
 
@@ -10,13 +11,21 @@ const TRANSITIONS_ENOUGH = 2_000
 /** How much of the latest is kept for all who follow. Who is further behind reads for itself. */
 const KEPT_TRANSITIONS_MAX = 5_000
 
+/** After a read that failed. */
+const READ_AGAIN_MS = 1_000
+
+export interface EventTailParts {
+  readonly store: EventStore
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
 /**
  * The end of the store's events, read once for everybody who follows them. Whoever follows pulls at its own pace, so that
  * nothing piles up for one that is slow. From `begin` to `end` it misses nothing that any process commits.
  */
 export class EventTail {
-  readonly #store: EventStore
-  readonly #logger: Logger
+  readonly #parts: EventTailParts
   readonly #waiters = new Set<() => void>()
   /** All rows after `#from`, up to `#last`. */
   readonly #rows: EventRow[] = []
@@ -28,16 +37,16 @@ export class EventTail {
   #isReading = true
   #isBehind = false
   #isEnded = false
+  #again: Timer | null = null
 
-  constructor(store: EventStore, logger: Logger) {
-    this.#store = store
-    this.#logger = logger
+  constructor(parts: EventTailParts) {
+    this.#parts = parts
   }
 
   async begin(): Promise<void> {
     // First: what is committed while the last number is read must not be missed.
-    this.#unsubscribe = this.#store.subscribe((signal) => this.#hear(signal))
-    this.#last = await this.#store.lastEventSeq()
+    this.#unsubscribe = this.#parts.store.subscribe((signal) => this.#hear(signal))
+    this.#last = await this.#parts.store.lastEventSeq()
     this.#from = this.#last
     this.#isReading = false
     if (this.#isBehind) await this.#catchUp()
@@ -45,6 +54,7 @@ export class EventTail {
 
   end(): void {
     this.#isEnded = true
+    this.#again?.cancel()
     this.#unsubscribe()
     this.#wakeAll()
   }
@@ -84,14 +94,23 @@ export class EventTail {
         if (isMoreLikely) this.#isBehind = true
       }
     } catch (error) {
-      if (!this.#isEnded) this.#logger.warn({ error }, 'Events cannot be read; the next commit tries again')
+      this.#readAgain(error)
     }
     this.#isReading = false
   }
 
+  /** What it was to tell of may be the last for a long time, and nobody would come back to it. */
+  #readAgain(error: unknown): void {
+    if (this.#isEnded) return
+    const { clock, logger } = this.#parts
+    logger.warn({ error }, 'Events cannot be read; trying again')
+    this.#again?.cancel()
+    this.#again = clock.after(READ_AGAIN_MS, () => void this.#catchUp(), 'poll')
+  }
+
   async #read(seq: number): Promise<{ readonly rows: readonly EventRow[]; readonly isMoreLikely: boolean }> {
     const limit = this.#rowsAtOnce
-    const rows = await this.#store.readEvents(seq, limit)
+    const rows = await this.#parts.store.readEvents(seq, limit)
     const count = rows.reduce((sum, { transitions }) => sum + transitions.length, 0)
     this.#rowsAtOnce = count > TRANSITIONS_ENOUGH ? Math.max(1, limit >> 1) : Math.min(ROWS_MAX, limit << 1)
     return { rows, isMoreLikely: rows.length === limit }

@@ -71,7 +71,7 @@ class ListeningServer implements HttpServer {
     const { context } = door
     const logger = options.logger ?? door.logger
     const version = readVersion()
-    const tail = new SharedTail(context.store, logger)
+    const tail = new SharedTail({ store: context.store, clock: context.clock, logger })
     const doorkeeper = new Doorkeeper(context, logger, options.redact)
     const origins = new OriginGuard(options.allowedOrigins)
     const exchanges = this.#exchanges

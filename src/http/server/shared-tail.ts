@@ -1,6 +1,4 @@
-import type { Logger } from '../../platform/logger.ts'
-import type { EventStore } from '../../store/events.ts'
-import { EventTail } from './event-tail.ts'
+import { EventTail, type EventTailParts } from './event-tail.ts'
 
 export interface FollowedTail {
   readonly tail: EventTail
@@ -9,20 +7,18 @@ export interface FollowedTail {
 
 /** One tail for all who follow: it begins with the first of them and ends with the last. */
 export class SharedTail {
-  readonly #store: EventStore
-  readonly #logger: Logger
+  readonly #parts: EventTailParts
   #tail: EventTail | null = null
   #begun: Promise<void> = Promise.resolve()
   #followers = 0
 
-  constructor(store: EventStore, logger: Logger) {
-    this.#store = store
-    this.#logger = logger
+  constructor(parts: EventTailParts) {
+    this.#parts = parts
   }
 
   async follow(): Promise<FollowedTail> {
     if (this.#tail === null) {
-      this.#tail = new EventTail(this.#store, this.#logger)
+      this.#tail = new EventTail(this.#parts)
       this.#begun = this.#tail.begin()
     }
     const tail = this.#tail

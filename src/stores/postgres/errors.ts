@@ -21,7 +21,14 @@ export function isDuplicate(error: unknown): boolean {
 /** The server answered with an error of its own, by its SQLSTATE, and the connection goes on. */
 export function isRefusedStatement(error: unknown): boolean {
   const { severity } = error as { severity?: unknown }
-  return codeOf(error)?.length === 5 && severity !== 'FATAL' && severity !== 'PANIC'
+  return (
+    codeOf(error)?.length === 5 && !NETWORK.has(codeOf(error) as string) && severity !== 'FATAL' && severity !== 'PANIC'
+  )
+}
+
+/** The server does not know a statement by the name that it was called by. */
+export function isUnknownStatement(error: unknown): boolean {
+  return codeOf(error) === '26000'
 }
 
 /** The rows or the schema are not what Pawl writes: a value that cannot be read, a missing table or column, a broken page. */

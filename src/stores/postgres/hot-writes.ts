@@ -4,8 +4,10 @@ import type { EnqueueResult } from '../../store/jobs.ts'
 import type { ClaimRequest, FinishedRun } from '../../store/runs.ts'
 import { asLiteral } from './array-literal.ts'
 import type { Connection, SqlValue } from './connection.ts'
-import { isRefusedStatement } from './errors.ts'
+import { isRefusedStatement, isUnknownStatement } from './errors.ts'
+import { SharedConnection } from './shared-connection.ts'
 import {
+  newRunIds,
   type OpenClaim,
   type OpenClaimRow,
   openClaimText,
@@ -37,6 +39,8 @@ export interface HotWritesParts {
 interface Step {
   readonly sql: string
   readonly values: SqlValue[]
+  /** How many are accepted, ended and started at most. */
+  readonly jobs: number
   /** Answers those who asked. */
   readonly answer: (rows: readonly unknown[]) => Told
   readonly fail: (error: unknown) => void
@@ -63,6 +67,14 @@ type AskedFinish = Asked<PlainFinish, ReadonlySet<FinishedRun>>
 /** Commits that are on their way at the same time: while they are, the next one gathers what comes. */
 const ON_THE_WAY_MAX = 2
 const JOBS_MAX = 2_000
+/** From so many callers on, those who come together are accepted in two commits. */
+const HALVED_FROM = 20
+
+/**
+ * Commits of up to so many Jobs share a connection, behind each other: what they would gain from working at the same time is
+ * less than what they lose by waiting for each other's locks and syncs. Larger ones have a connection each.
+ */
+const SHARING_MAX = 300
 
 /**
  * The common case of what happens most, each as one statement for many: accepting Jobs that nothing speaks against, and ending
@@ -74,6 +86,7 @@ export class HotWrites {
   readonly #enqueues: AskedEnqueue[] = []
   readonly #finishes: AskedFinish[] = []
   readonly #claims: AskedClaim[] = []
+  readonly #shared: SharedConnection
   #onTheWay = 0
   #isWoken = false
   /** How many questions of each round are not answered. A round ends when somebody waits for all of its answers. */
@@ -85,6 +98,7 @@ export class HotWrites {
 
   constructor(parts: HotWritesParts) {
     this.#parts = parts
+    this.#shared = new SharedConnection(parts.onConnection)
   }
 
   /** Accepts plain Jobs, whose lanes and policies are written already. */
@@ -153,46 +167,56 @@ export class HotWrites {
     const steps = this.#takeSteps()
     if (steps.length === 0) return
     this.#onTheWay++
+    this.#wakeForRest()
     await this.#commit(steps)
     this.#onTheWay--
+    this.#wakeForRest()
+  }
+
+  #wakeForRest(): void {
     if (this.#enqueues.length + this.#finishes.length + this.#claims.length > 0) this.#wake()
   }
 
   #takeSteps(): Step[] {
     const finishes = this.#finishes.splice(0)
-    const enqueues = this.#takeEnqueues()
-    const claims = this.#claims.splice(0)
-    const [claim, ...others] = claims
+    // One at a time: a second one of the same transaction would tell what it started under the same number.
+    const claim = this.#claims.shift()
+    const enqueues = this.#takeEnqueues(finishes.length === 0 && claim === undefined)
     // What happens most is one statement, which needs no transaction around it.
-    if (claim !== undefined && others.length + enqueues.length === 0 && !this.#promotes) {
+    if (claim !== undefined && enqueues.length === 0 && !this.#promotes) {
       return [finishes.length === 0 ? this.#claimStep(claim, 'checks-due') : this.#fusedStep(finishes, claim)]
     }
     const steps: Step[] = []
     if (finishes.length > 0) steps.push(this.#finishStep(finishes))
     if (enqueues.length > 0) steps.push(this.#enqueueStep(enqueues))
-    for (const asked of claims) {
-      steps.push(this.#promoteStep(asked.question.now), this.#claimStep(asked, 'behind-promotion'))
+    if (claim !== undefined) {
+      steps.push(this.#promoteStep(claim.question.now), this.#claimStep(claim, 'behind-promotion'))
     }
     return steps
   }
 
-  #takeEnqueues(): AskedEnqueue[] {
+  #takeEnqueues(isAlone: boolean): AskedEnqueue[] {
     let jobs = 0
     const fitting = this.#enqueues.findIndex(({ question }) => {
       jobs += question.jobs.length
       return jobs > JOBS_MAX
     })
-    return this.#enqueues.splice(0, fitting === -1 ? this.#enqueues.length : Math.max(1, fitting))
+    const most = fitting === -1 ? this.#enqueues.length : Math.max(1, fitting)
+    // Many callers that were answered together ask again together. As two halves they do so while the server works. Only where
+    // both halves take the same way: who asked first is accepted first.
+    const isHalved =
+      isAlone && this.#parts.pipelines && this.#onTheWay === 0 && most >= HALVED_FROM && jobs <= SHARING_MAX
+    return this.#enqueues.splice(0, isHalved ? Math.ceil(most / 2) : most)
   }
 
   /** All or nothing. What cannot be written is looked for by writing each alone: it fails without the others. */
-  async #commit(steps: readonly Step[]): Promise<void> {
+  async #commit(steps: readonly Step[], tries = 1): Promise<void> {
     let answers: (readonly unknown[])[]
     try {
-      answers = await this.#parts.onConnection((connection) =>
-        this.#parts.pipelines ? send(connection, steps) : sendOneByOne(connection, steps),
-      )
+      answers = await this.#send(steps)
     } catch (error) {
+      // It was to be prepared by a transaction before it on the same connection, which failed before it came to that.
+      if (isUnknownStatement(error) && tries === 1) return this.#commit(steps, 2)
       const parts = steps.flatMap((step) => step.split())
       if (parts.length === 1 || !isRefusedStatement(error)) for (const step of steps) step.fail(error)
       else for (const part of parts) await this.#commit([part])
@@ -205,11 +229,20 @@ export class HotWrites {
     if (xid !== null && transitions.length > 0) this.#parts.committed({ seq: xid, transitions })
   }
 
+  #send(steps: readonly Step[]): Promise<(readonly unknown[])[]> {
+    const { pipelines, onConnection } = this.#parts
+    if (!pipelines) return onConnection((connection) => sendOneByOne(connection, steps))
+    const jobs = steps.reduce((sum, step) => sum + step.jobs, 0)
+    const work = (connection: Connection) => send(connection, steps)
+    return jobs <= SHARING_MAX ? this.#shared.use(work) : onConnection(work)
+  }
+
   #enqueueStep(asked: readonly AskedEnqueue[]): Step {
     const inOrder = [...asked].sort((a, b) => a.question.now - b.question.now)
     const calls = inOrder.map(({ question }) => question)
     return {
       ...plainEnqueue(calls),
+      jobs: calls.reduce((sum, { jobs }) => sum + jobs.length, 0),
       answer: (rows) => {
         const [accepted] = rows as readonly [AcceptedRow]
         const { results, transitions } = readAccepted(calls, accepted)
@@ -225,10 +258,12 @@ export class HotWrites {
 
   #claimStep(asked: AskedClaim, kind: 'behind-promotion' | 'checks-due'): Step {
     const { question } = asked
+    const runIds = newRunIds(question)
     return {
       sql: openClaimText(question.limit, kind),
-      values: openClaimValues(question),
-      answer: (rows) => this.#answerClaim(asked, rows as readonly OpenClaimRow[]),
+      values: openClaimValues(question, runIds),
+      jobs: question.limit,
+      answer: (rows) => this.#answerClaim(asked, runIds, rows as readonly OpenClaimRow[]),
       fail: asked.reject,
       split: () => [this.#claimStep(asked, kind)],
     }
@@ -239,6 +274,7 @@ export class HotWrites {
     return {
       sql: FINISH_PLAIN,
       values: plainFinishValues(ends),
+      jobs: ends.reduce((sum, { runs }) => sum + runs.length, 0),
       answer: (rows) => answerFinishes(asked, rows[0] as EndedRow | undefined),
       fail: (error) => {
         for (const { reject } of asked) reject(error)
@@ -250,14 +286,16 @@ export class HotWrites {
   /** Ends and the claim that takes their places, as one statement. */
   #fusedStep(finishes: readonly AskedFinish[], claim: AskedClaim): Step {
     const ends = finishes.map(({ question }) => question)
+    const runIds = newRunIds(claim.question)
     const parts = () => [this.#finishStep(finishes), this.#claimStep(claim, 'checks-due')]
     return {
       sql: openClaimText(claim.question.limit, 'with-ends'),
-      values: [...openClaimValues(claim.question), ...plainFinishValues(ends)],
+      values: [...openClaimValues(claim.question, runIds), ...plainFinishValues(ends)],
+      jobs: claim.question.limit + ends.reduce((sum, { runs }) => sum + runs.length, 0),
       answer: (answered) => {
         const rows = answered as readonly OpenClaimRow[]
         const ended = answerFinishes(finishes, rows[0])
-        const started = this.#answerClaim(claim, rows)
+        const started = this.#answerClaim(claim, runIds, rows)
         return { xid: ended.xid, transitions: [...ended.transitions, ...started.transitions] }
       },
       fail: (error) => {
@@ -267,8 +305,8 @@ export class HotWrites {
     }
   }
 
-  #answerClaim(asked: AskedClaim, rows: readonly OpenClaimRow[]): Told {
-    const claim = readOpenClaim(rows)
+  #answerClaim(asked: AskedClaim, runIds: readonly string[], rows: readonly OpenClaimRow[]): Told {
+    const claim = readOpenClaim(rows, runIds)
     if (claim.isDue && !claim.isLimited) {
       this.#promotes = true
       this.#claims.push(asked)
@@ -282,6 +320,7 @@ export class HotWrites {
     return {
       sql: PROMOTE_DUE,
       values: [now],
+      jobs: 0,
       answer: (rows) => {
         const [row] = rows as readonly { readonly promoted: number }[]
         this.#promotes = (row?.promoted ?? 0) > 0

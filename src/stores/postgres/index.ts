@@ -19,6 +19,7 @@ import {
   preferIndexes,
 } from './pool.ts'
 import { PostgresStore } from './postgres-store.ts'
+import { QueueVacuum } from './queue-vacuum.ts'
 import { forgetForeignEvents } from './statements/events.ts'
 import { WakeUps } from './wake-ups.ts'
 
@@ -191,6 +192,7 @@ async function openStore(place: Place): Promise<Store> {
     logDirectory: options.logDirectory ?? null,
     clock,
     liveness: new HeartbeatLiveness({ pool, dialect: dialectOf(place), direct, description }),
+    vacuum: new QueueVacuum({ openClient: direct === null ? null : () => openClient(direct), schema: `"${schema}"` }),
     wakeUps: new WakeUps({
       openClient: direct === null || options.listen === false ? null : () => openClient(direct),
       notify: (channel, payload) => notify(pool, channel, payload),
@@ -223,7 +225,10 @@ async function openClient(options: object) {
   return client
 }
 
+// A wake-up that a crash of the server takes along wakes nobody who could be told: so its commit need not wait for the disk.
+const NOTIFY = "select set_config('synchronous_commit', 'off', true), pg_notify($1, $2)::text as told"
+
 async function notify(pool: PgPool, channel: string, payload: string): Promise<void> {
-  const text = 'select pg_notify($1, $2)'
-  await onClient(pool, (client) => client.query({ text, values: [channel, payload], query_timeout: PATIENCE_MS }))
+  const query = { text: NOTIFY, values: [channel, payload], query_timeout: PATIENCE_MS }
+  await onClient(pool, (client) => client.query(query))
 }

@@ -10,11 +10,13 @@ import type { DatabaseClock } from './database-clock.ts'
 import { isConflict, isDuplicate, translateError } from './errors.ts'
 import { HotWrites } from './hot-writes.ts'
 import { onClient, type PgPool, type PoolClient, placesIn } from './pool.ts'
+import type { QueueVacuum } from './queue-vacuum.ts'
 import { commitWithEventRow, insertEventRow, lastEventSeq } from './statements/events.ts'
 import { internAll } from './statements/interned.ts'
 import { writeTallies } from './statements/tallies.ts'
 import { Interned, Transaction } from './transaction.ts'
 import { Turns } from './turns.ts'
+import { waitAtMost } from './wait-at-most.ts'
 import type { WakeUps } from './wake-ups.ts'
 
 /** `thorough`: its statements look at everything, and take the time that needs. */
@@ -30,6 +32,7 @@ export interface PostgresStoreParts {
   readonly clock: DatabaseClock
   readonly liveness: Liveness
   readonly wakeUps: WakeUps
+  readonly vacuum: QueueVacuum
 }
 
 /** What makes a Job, as far as it decides its lane and its policy. */
@@ -37,6 +40,9 @@ export type Plan = Pick<NewJob, 'type' | 'policy'>
 
 const LOOK_EVERY_MS = 1_000
 const ENDS_PATIENCE_MS = 1_000
+
+/** One is on its way while the bodies of the other execute. */
+const CLAIMS_AT_ONCE = 2
 
 /** How often a transaction that met a deadlock or a key that another one just wrote is begun anew. */
 const TRIES_MAX = 10
@@ -48,12 +54,15 @@ export abstract class PostgresBase {
   readonly logDirectory: string | null
   readonly now: () => number
   readonly callerTransactions = 'asynchronous'
+  readonly claimsAtOnce = CLAIMS_AT_ONCE
   protected readonly interned = new Interned()
   protected readonly hot: HotWrites
   /** Ends on their way to the server, for which claims wait. */
   protected readonly ends = new Set<Promise<unknown>>()
   /** What was so the last time, and mostly is again. Nothing is decided by it. */
   protected readonly habits = { claimsAreLimited: false }
+  /** Claims that look at limits: each waits for the one before it. */
+  protected readonly limitedClaims: { last: Promise<unknown> } = { last: Promise.resolve() }
   /** Left in the transaction of each write. Null but in a view. */
   protected readonly note: AuditNote | null = null
   readonly #parts: PostgresStoreParts
@@ -211,6 +220,11 @@ export abstract class PostgresBase {
     }
   }
 
+  /** So many Jobs have left the queue. */
+  protected noteClaimed(jobs: number): void {
+    this.#parts.vacuum.note(jobs)
+  }
+
   /** An end that may let something start: a retry, or what waits for its permits. */
   protected endingBefore<T>(matters: boolean, work: Promise<T>): Promise<T> {
     if (!matters) return work
@@ -225,14 +239,7 @@ export abstract class PostgresBase {
    * end that hangs, because a caller keeps a row locked, does not keep a node from working.
    */
   protected async behindEnds<T>(claim: () => Promise<T>): Promise<T> {
-    if (this.ends.size > 0) {
-      let timer: NodeJS.Timeout | undefined
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ENDS_PATIENCE_MS)
-      })
-      await Promise.race([Promise.allSettled(this.ends), late])
-      clearTimeout(timer)
-    }
+    if (this.ends.size > 0) await waitAtMost(ENDS_PATIENCE_MS, Promise.allSettled(this.ends))
     return claim()
   }
 
@@ -386,7 +393,7 @@ export abstract class PostgresBase {
     this.#stopLooking()
     this.#parts.clock.stop()
     await Promise.all([Promise.allSettled(this.#underWay), this.hot.settled()])
-    await this.#parts.wakeUps.close()
+    await Promise.all([this.#parts.wakeUps.close(), this.#parts.vacuum.close()])
     if (this.#parts.ownsPool) await this.#parts.pool.end()
   }
 

@@ -117,12 +117,14 @@ export class PostgresStore extends PostgresTriggers implements Store {
 
   // Runs
 
-  claimJobs(request: runs.ClaimRequest): Promise<runs.Claimed> {
-    if (request.limit === 0 || request.types.size === 0) return Promise.resolve({ tickets: [], jobs: [] })
-    return this.behindEnds(() =>
+  async claimJobs(request: runs.ClaimRequest): Promise<runs.Claimed> {
+    if (request.limit === 0 || request.types.size === 0) return { tickets: [], jobs: [] }
+    const claimed = await this.behindEnds(() =>
       // Mostly it is as it was at the last claim. That saves a round trip, and decides nothing.
       this.habits.claimsAreLimited ? this.claimLimited(request) : this.writeHot([], () => this.claimOpen(request)),
     )
+    this.noteClaimed(claimed.jobs.length)
+    return claimed
   }
 
   /** Where neither a limit nor a ticket is to be looked at: all in one statement. What others took meanwhile is replaced. */
@@ -140,7 +142,14 @@ export class PostgresStore extends PostgresTriggers implements Store {
     }
   }
 
-  protected async claimLimited(request: runs.ClaimRequest): Promise<runs.Claimed> {
+  /** One after the other: two at once would pass over each other's Jobs, and a node begins what it claims in the order of the queue. */
+  protected claimLimited(request: runs.ClaimRequest): Promise<runs.Claimed> {
+    const claimed = this.limitedClaims.last.then(() => this.claimLimitedNow(request))
+    this.limitedClaims.last = claimed.catch(() => {})
+    return claimed
+  }
+
+  protected async claimLimitedNow(request: runs.ClaimRequest): Promise<runs.Claimed> {
     const { isLimited, tickets, jobs } = await this.write((transaction) => claimJobs(transaction, request))
     this.habits.claimsAreLimited = isLimited
     return { tickets, jobs }

@@ -1,5 +1,6 @@
 import type { Connection } from './connection.ts'
 import type { PgClient } from './pool.ts'
+import { waitAtMost } from './wait-at-most.ts'
 
 /** Not more often than this: NOTIFY makes commits wait for each other. */
 const SEND_EVERY_MS = 10
@@ -51,14 +52,21 @@ export class WakeUps {
   /** After a commit. Calls that follow each other closely become one. */
   send(): void {
     if (this.#parts.openClient === null || this.#closed || this.#timer !== null) return
-    const waitMs = Math.max(0, this.#lastSentAt + SEND_EVERY_MS - performance.now())
-    this.#timer = setTimeout(() => {
-      this.#timer = null
-      this.#lastSentAt = performance.now()
-      this.#sending = this.#parts.notify(this.#parts.channel, this.#parts.sender).catch(() => {
-        // Nobody hears it. They will look by themselves.
-      })
-    }, waitMs)
+    const waitMs = this.#lastSentAt + SEND_EVERY_MS - performance.now()
+    if (waitMs <= 0) this.#sendNow()
+    else {
+      this.#timer = setTimeout(() => {
+        this.#timer = null
+        this.#sendNow()
+      }, waitMs)
+    }
+  }
+
+  #sendNow(): void {
+    this.#lastSentAt = performance.now()
+    this.#sending = this.#parts.notify(this.#parts.channel, this.#parts.sender).catch(() => {
+      // Nobody hears it. They will look by themselves.
+    })
   }
 
   /** Inside a caller's transaction: told when, and only if, it commits. */
@@ -110,14 +118,7 @@ export class WakeUps {
     if (this.#timer !== null) clearTimeout(this.#timer)
     const client = this.#client
     this.#client = null
-    const ended = Promise.all([this.#sending, client?.end().catch(() => {})])
-    // On a connection that was lost unnoticed nobody answers.
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, GOODBYE_MS)
-    })
-    await Promise.race([ended, late])
-    clearTimeout(timer)
+    await waitAtMost(GOODBYE_MS, Promise.all([this.#sending, client?.end().catch(() => {})]))
     client?.unref?.()
   }
 }

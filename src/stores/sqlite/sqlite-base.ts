@@ -24,6 +24,7 @@ export abstract class SqliteBase {
   readonly logDirectory: string | null
   readonly now = null
   readonly callerTransactions = 'synchronous'
+  readonly claimsAtOnce = 1
   protected readonly connection: Connection
   /** Null for a database in memory. */
   protected readonly path: string | null

@@ -104,9 +104,11 @@ started as materialized (
 ),
 executed as (
   insert into pawl.runs (seq, run_id, node_seq, started_at)
-  select started.seq, ($6::text[])[started.place], gate.node_seq, $2
-  from started
-  cross join gate
+  select fresh.seq, fresh.run_id, gate.node_seq, $2
+  from gate
+  cross join (select array_agg(seq order by place) as seqs from started) claimed
+  cross join lateral unnest(claimed.seqs, $6::text[]) as fresh (seq, run_id)
+  where fresh.seq is not null
 ),
 occupied as (
   insert into pawl.occupancies (seq, node_seq, lane_id, priority, position)
@@ -132,7 +134,7 @@ select gate.is_limited, gate.is_due, ${WRITTEN_AS} as xid,
   ${kind === 'with-ends' ? `case when coalesce(s.place, 1) = 1 then ${ENDED_SEQS} end` : 'null'} as ended,
   case gate.lanes when 1 then (select count(*) from locked) else (select sum(jobs) from share) end as expected,
   s.seq, s.lane_id, (select lane.type from lane where lane.lane_id = s.lane_id) as type,
-  ($6::text[])[s.place] as run_id, s.priority, ${STARTED_COLUMNS}
+  s.place, s.priority, ${STARTED_COLUMNS}
 from (select) always
 left join gate on true
 left join started s on true
@@ -150,7 +152,12 @@ export type OpenClaimRow = {
   readonly is_due: boolean | null
   readonly expected: number | null
 } & EndedRow &
-  ((StartedRow & { readonly type: string }) | { readonly seq: null })
+  (PlacedRow | { readonly seq: null })
+
+type OpenStartedRow = StartedRow & { readonly type: string }
+
+/** `place`: which one of those that were claimed it is, from 1 on. */
+type PlacedRow = Omit<OpenStartedRow, 'run_id'> & { readonly place: number }
 
 const texts = new Map<string, string>()
 
@@ -165,8 +172,13 @@ export function openClaimText(limit: number, kind: OpenClaimKind): string {
 
 const CLAIM_PARAMETERS = 6
 
+/** For as many as may be claimed, in their order. */
+export function newRunIds({ limit, newRunId }: ClaimRequest): string[] {
+  return Array.from({ length: limit }, newRunId)
+}
+
 /** As many as `CLAIM_PARAMETERS`. */
-export function openClaimValues(request: ClaimRequest): SqlValue[] {
+export function openClaimValues(request: ClaimRequest, runIds: string[]): SqlValue[] {
   const types = [...request.types]
   return [
     request.nodeId,
@@ -174,7 +186,7 @@ export function openClaimValues(request: ClaimRequest): SqlValue[] {
     request.limit,
     types.map(([type]) => type),
     types.map(([, room]) => room),
-    Array.from({ length: request.limit }, () => request.newRunId()),
+    runIds,
   ]
 }
 
@@ -184,13 +196,14 @@ export interface OpenClaim {
   readonly isLimited: boolean
   /** Due Jobs are to be made ready first, and nothing was claimed. */
   readonly isDue: boolean
-  readonly rows: readonly (StartedRow & { readonly type: string })[]
+  readonly rows: readonly OpenStartedRow[]
   /** How many of the Jobs that were chosen another took or changed at the same time. */
   readonly lost: number
 }
 
-export function readOpenClaim(answered: readonly OpenClaimRow[]): OpenClaim {
-  const rows = answered.flatMap((row) => (row.seq === null ? [] : [row]))
+/** The ids of the Runs do not come back: whoever asked has them. */
+export function readOpenClaim(answered: readonly OpenClaimRow[], runIds: readonly string[]): OpenClaim {
+  const rows = answered.flatMap((row) => (row.seq === null ? [] : [withRunId(row, runIds)]))
   const [first] = answered
   return {
     isLimited: first?.is_limited ?? false,
@@ -198,4 +211,9 @@ export function readOpenClaim(answered: readonly OpenClaimRow[]): OpenClaim {
     rows,
     lost: (first?.expected ?? 0) - rows.length,
   }
+}
+
+function withRunId(row: PlacedRow, runIds: readonly string[]): OpenStartedRow {
+  // In place: there are many, and nobody else has them.
+  return Object.assign(row, { run_id: runIds[row.place - 1] as string })
 }
