@@ -25,7 +25,7 @@ const SQLITE_FULL = {
     oneByOne: { portions: 60, jobs: 100 },
     lists: { portions: 20, jobs: 5_000 },
   },
-  latency: { samples: 1_000, acrossSamples: 200 },
+  latency: { samples: 1_000, acrossSamples: 500 },
   loop: { portions: 5, jobs: 10_000, servedJobs: 100_000 },
   growth: {
     finished: 1_000_000,
@@ -75,7 +75,7 @@ const POSTGRES_FULL = {
     oneByOne: { portions: 30, jobs: 100 },
     starts: 15,
   },
-  latency: { samples: 1_000, acrossSamples: 200 },
+  latency: { samples: 1_000, acrossSamples: 500 },
   loop: { servedJobs: 50_000 },
   memory: { jobs: 200_000, samples: 40 },
   snapshot: { seconds: 120 },

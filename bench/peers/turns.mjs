@@ -2,8 +2,8 @@ import { alternate, compareSpeeds, line, median, perSecond } from '../figures.mj
 import { FAMILIES, titleOf } from './systems.mjs'
 
 /**
- * Lets all systems do the same work in turns. The first portion, of `probe` jobs, warms up and shows how many fit into
- * `portionMs`, so that a slow system does not take hours and a fast one does more than start and stop.
+ * Lets all systems do the same work in turns. Before, each does `probe` jobs twice: the first time warms up, the second shows how
+ * many fit into `portionMs`, so that a slow system does not take hours and a fast one does more than start and stop.
  * A peer that fails is out, with the reason; when Pawl fails there is nothing to compare.
  */
 export async function takeTurns(crew, { portions, portionMs, probe }, work) {
@@ -12,6 +12,7 @@ export async function takeTurns(crew, { portions, portionMs, probe }, work) {
   const turn = (id) => async (portion) => {
     if (id in failures) return Number.NaN
     try {
+      if (portion === 0) await work(crew[id], probe, id)
       const speed = await work(crew[id], portion === 0 ? probe : jobs[id], id)
       if (portion === 0) jobs[id] = Math.max(probe, Math.round((speed * portionMs) / 1_000 / probe) * probe)
       return speed

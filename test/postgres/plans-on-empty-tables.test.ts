@@ -47,6 +47,9 @@ const HOT_STATEMENTS = {
 
 const GROWING = 'queue|jobs|runs|reservations|permits|business_keys|idempotency_keys|dependencies'
 
+/** Tables that are empty again and again, and are vacuumed and counted while they are. */
+const EMPTIED = 'queue|occupancies|direct_occupancies|permits'
+
 /** Ways that cost more with every row of the table. */
 const GROWS = new RegExp(`Seq Scan on (${GROWING})|Bitmap|Hash Join|Merge Join|Materialize`)
 
@@ -58,6 +61,8 @@ const READ_FROM_ONE_END = new Set([
   'SURVEY in claim-survey.ts',
   'SELECT_NEXT_DUE in due.ts',
 ])
+/** All that execute. */
+const OF_A_NODE = new Set(['SELECT_DIRECT_OCCUPANCIES in direct-runs.ts'])
 const COUNTED = new Set(['COUNT_QUEUED in statistics.ts', 'COUNT_READY in statistics.ts'])
 
 let schema: string
@@ -118,29 +123,41 @@ async function growing(settings: string): Promise<string[]> {
   return plans.flatMap(({ name, steps }) => steps.filter((step) => GROWS.test(step)).map((step) => `${name}: ${step}`))
 }
 
+/** Steps that read all of a table, or all of an index: what is joined with that is compared with every row. */
+function wholeReads(steps: readonly string[], tables: string): string[] {
+  const reads = new RegExp(`(Seq|Index|Index Only) Scan .*on (${tables})\\b`)
+  return steps.filter((step, index) => reads.test(step) && !steps[index + 1]?.startsWith('Index Cond'))
+}
+
 /** The statements that would read a whole index of the queue. */
 async function readingTheQueue(at: string): Promise<string[]> {
   const plans = await plansOf(USE_INDEXES, all, at)
-  return plans.flatMap(({ name, steps }) => {
-    const whole = steps.some(
-      (step, index) =>
-        /(Seq|Index|Index Only) Scan .*on queue\b/.test(step) && !steps[index + 1]?.startsWith('Index Cond'),
-    )
-    return whole ? [name] : []
-  })
+  return plans.flatMap(({ name, steps }) => (wholeReads(steps, 'queue').length > 0 ? [name] : []))
+}
+
+/** The hot statements that would compare what they were given with every row of a table. */
+async function comparingWithAll(tables: string): Promise<string[]> {
+  const plans = await plansOf(USE_INDEXES, statements)
+  return plans.flatMap(({ name, steps }) =>
+    wholeReads(steps, tables)
+      .filter((step) => !(READ_FROM_ONE_END.has(name) && /on queue\b/.test(step)) && !OF_A_NODE.has(name))
+      .map((step) => `${name}: ${step}`),
+  )
 }
 
 describe('planned on tables that are', () => {
-  test('new, the hot statements go by indexes', async () => {
+  test('new, the hot statements go by indexes, and look up what they were given', async () => {
     expect(await growing(USE_INDEXES)).toEqual([])
+    expect(await comparingWithAll(`jobs|runs|${EMPTIED}`)).toEqual([])
   })
 
-  test('empty and vacuumed, the hot statements go by indexes', async () => {
+  test('empty and vacuumed, the hot statements go by indexes, and look up what they were given', async () => {
     await onClient(async (client) => {
       const { rows } = await client.query('select tablename from pg_tables where schemaname = $1', [schema])
       for (const { tablename } of rows) await client.query(`vacuum analyze "${schema}"."${tablename}"`)
     })
     expect(await growing(USE_INDEXES)).toEqual([])
+    expect(await comparingWithAll(EMPTIED)).toEqual([])
   })
 
   test('drained and counted, every statement looks rows of the queue up', async () => {

@@ -58,8 +58,8 @@ export const SERVER_BUGS: readonly Bug[] = [
     edits: [
       {
         file: 'stores/postgres/statements/plain-finish.ts',
-        find: 'where r.seq = l.seq and r.run_id = l.run_id and r.status is null',
-        replace: 'where r.seq = l.seq and r.run_id = l.run_id',
+        find: 'where r.ctid = l.at and r.run_id = l.run_id and r.status is null',
+        replace: 'where r.ctid = l.at and r.run_id = l.run_id',
       },
     ],
     caughtBy: { campaign: 'pg', amount: 8 },

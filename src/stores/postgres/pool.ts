@@ -73,17 +73,19 @@ const KEEP_ALIVE_AFTER_MS = 10_000
 /**
  * A prepared statement is planned once. If the queue is empty at that moment, PostgreSQL finds that reading the whole table is
  * cheapest, and goes on doing so when it has a million rows. All our statements have indexes to go by: on our own connections
- * it is told to use them. What has no other way is still done so.
+ * it is told to use them. What has no other way is still done so. And it is told to plan once indeed: by itself it may find, with
+ * the rows that it has just counted, that planning anew for each call is better, which for a claim takes longer than the claim.
  */
 export const USE_INDEXES = [
-  'enable_seqscan',
-  'enable_bitmapscan',
-  'enable_hashjoin',
-  'enable_mergejoin',
-  'enable_material',
-  'jit',
+  'enable_seqscan = off',
+  'enable_bitmapscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+  'enable_material = off',
+  'jit = off',
+  'plan_cache_mode = force_generic_plan',
 ]
-  .map((setting) => `set ${setting} = off`)
+  .map((setting) => `set ${setting}`)
   .join('; ')
 
 /** How many of a pool's connections the store uses at once. One is left for heartbeats, wake-ups and the clock. */

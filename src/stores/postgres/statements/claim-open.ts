@@ -119,9 +119,13 @@ occupied as (
 grouped as (
   update pawl.groups g
   set started_at = $2
-  from started
-  join pawl.jobs j on j.seq = started.seq
-  where g.group_id = j.group_id and g.started_at is null
+  where g.started_at is null
+    and g.group_id = any(array(
+      select j.group_id
+      from started s
+      cross join ${JOB_OF_STARTED}
+      where j.group_id is not null
+    ))
 ),
 told as (
   insert into pawl.events (seq, part, at, transitions)

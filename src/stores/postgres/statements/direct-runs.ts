@@ -27,10 +27,9 @@ with freed as (
   returning reservation_seq
 ),
 released as (
-  update pawl.permits p
+  update pawl.permits
   set reservation_seq = null
-  from freed f
-  where p.reservation_seq = f.reservation_seq
+  where reservation_seq = any(array(select reservation_seq from freed))
 )
 select reservation_seq
 from freed`

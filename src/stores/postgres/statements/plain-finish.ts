@@ -29,36 +29,39 @@ export function isPlainEnd({ job, by, outcome, retry, followUps, report, body }:
 
 // The parts of a statement. `ended` has one row per Run that was ended. Left alone are those whose chains somebody else has
 // locked or waits for, those that have ended before, and all of them when a webhook listens: they take the general way. Nothing
-// here waits for the lock of a chain.
+// here waits for the lock of a chain. Each row is looked up by its number, whatever PostgreSQL believes of the size of the
+// tables: where it counted none, it would compare each Run with every row.
 export const PLAIN_FINISH = `
 ending as materialized (
-  select g.*
+  select g.*, j.at
   from unnest(
     $1::bigint[], $2::text[], $3::bigint[], $4::integer[], $5::text[], $6::integer[], $7::bigint[], $8::bigint[]
   ) with ordinality as g (seq, run_id, finished_at, exit_code, result, node_seq, run_ms, wait_ms, place)
-  join pawl.jobs j on j.seq = g.seq
-  where not j.awaited
-    and not exists (select 1 from pawl.webhooks w where w.deleted_at is null and w.enabled)
-  for no key update of j skip locked
+  cross join lateral (
+    select (select r.ctid from pawl.runs r where r.seq = g.seq and r.run_id = g.run_id) as at
+    from pawl.jobs j
+    where j.seq = g.seq and not j.awaited
+    limit 1
+    for no key update skip locked
+  ) j
+  where not exists (select 1 from pawl.webhooks w where w.deleted_at is null and w.enabled)
 ),
 ended as (
   update pawl.runs r
   set status = 'COMPLETED', finished_at = l.finished_at, exit_code = l.exit_code, result = l.result
   from ending l
-  where r.seq = l.seq and r.run_id = l.run_id and r.status is null
+  where r.ctid = l.at and r.run_id = l.run_id and r.status is null
   returning r.seq, l.place, l.finished_at, l.node_seq, l.run_ms, l.wait_ms
 ),
 freed as (
-  delete from pawl.occupancies o
-  using ended e
-  where o.seq = e.seq and ${LIMITS_STAY}
-  returning o.seq, o.has_permits
+  delete from pawl.occupancies
+  where seq = any(array(select seq from ended)) and ${LIMITS_STAY}
+  returning seq, has_permits
 ),
 released as (
-  update pawl.permits p
+  update pawl.permits
   set job_seq = null
-  from freed f
-  where f.has_permits and p.job_seq = f.seq
+  where job_seq = any(array(select seq from freed where has_permits))
 ),
 counted as (
   insert into pawl.statistics as s (began_at, node_seq, executed, completed, run_ms, wait_ms)

@@ -15,14 +15,13 @@ with freed as (
   returning seq, has_permits
 ),
 released as (
-  update pawl.permits p
+  update pawl.permits
   set job_seq = null
-  from (
+  where job_seq = any(array(
     select unnest($1::bigint[])
     except
     select seq from freed where not has_permits
-  ) as had (seq)
-  where p.job_seq = had.seq
+  ))
 )
 select seq
 from freed`
