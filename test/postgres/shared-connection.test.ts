@@ -50,12 +50,22 @@ test('a statement that the server refuses fails alone', async () => {
   await expect.poll(() => pool.idleCount).toBe(pool.totalCount)
 })
 
-test('one that broke is used by nobody any more, and does not go back', async () => {
+test('one that broke is used by nobody any more, also while somebody still has it, and does not go back', async () => {
   const shared = newShared()
-  const broken = await pidOf(shared)
+  const begun = newGate()
+  const ended = newGate()
+  let broken = 0
+  const lasting = shared.use(async (connection) => {
+    broken = (await askPid(connection))?.pid ?? 0
+    begun.open()
+    await ended.passed
+  })
+  await begun.passed
   const killed = shared.use((connection) => connection.all('select pg_terminate_backend(pg_backend_pid())'))
   await expect(killed).rejects.toThrow()
   expect(await pidOf(shared)).not.toBe(broken)
+  ended.open()
+  await lasting
   await expect.poll(() => pool.idleCount).toBe(pool.totalCount)
 })
 

@@ -1,3 +1,4 @@
+import { PawlError } from '../../domain/errors.ts'
 import type { Clock, Timer } from '../../platform/clock.ts'
 import type { Logger } from '../../platform/logger.ts'
 import type { EventRow, EventStore, StoreSignal } from '../../store/events.ts'
@@ -38,6 +39,7 @@ export class EventTail {
   #isBehind = false
   #isEnded = false
   #again: Timer | null = null
+  #isFailing = false
 
   constructor(parts: EventTailParts) {
     this.#parts = parts
@@ -90,6 +92,7 @@ export class EventTail {
       while (this.#isBehind && !this.#isEnded) {
         this.#isBehind = false
         const { rows, isMoreLikely } = await this.#read(this.#last)
+        this.#isFailing = false
         this.#append(rows)
         if (isMoreLikely) this.#isBehind = true
       }
@@ -101,9 +104,10 @@ export class EventTail {
 
   /** What it was to tell of may be the last for a long time, and nobody would come back to it. */
   #readAgain(error: unknown): void {
-    if (this.#isEnded) return
+    if (this.#isEnded || isClosed(error)) return
     const { clock, logger } = this.#parts
-    logger.warn({ error }, 'Events cannot be read; trying again')
+    if (!this.#isFailing) logger.warn({ error }, 'Events cannot be read; trying again')
+    this.#isFailing = true
     this.#again?.cancel()
     this.#again = clock.after(READ_AGAIN_MS, () => void this.#catchUp(), 'poll')
   }
@@ -143,6 +147,11 @@ export class EventTail {
     this.#waiters.clear()
     for (const wake of waiters) wake()
   }
+}
+
+/** Then nothing will ever be read again. */
+function isClosed(error: unknown): boolean {
+  return error instanceof PawlError && error.code === 'closed'
 }
 
 /** The index of the first row after this one. Rows are in order. */

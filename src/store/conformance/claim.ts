@@ -5,6 +5,12 @@ import type { Kit } from './kit.ts'
 import { assertSame } from './same.ts'
 
 export function testClaim({ test }: Kit): void {
+  test('a store says how many claims of one node may be under way', ({ store }) => {
+    const { claimsAtOnce } = store
+    assert(Number.isInteger(claimsAtOnce) && claimsAtOnce >= 1, `claimsAtOnce is ${claimsAtOnce}`)
+    return Promise.resolve()
+  })
+
   test('a claimed Job is RUNNING, with a Run and an occupancy', async (stage) => {
     const job = newJob({ name: 'A tale', priority: 3, policy: newPolicy({ resources: ['ink'] }), businessKey: 'b' })
     await stage.enqueue([job])

@@ -26,9 +26,12 @@ export function isRefusedStatement(error: unknown): boolean {
   )
 }
 
-/** The server does not know a statement by the name that it was called by. */
-export function isUnknownStatement(error: unknown): boolean {
-  return codeOf(error) === '26000'
+/**
+ * What comes first on a connection fails because of what was sent before it by another: a statement was to be prepared there, in a
+ * transaction that had failed before it came to that. Some versions of the driver tell the error of that transaction instead.
+ */
+export function isAboutNeighbour(error: unknown): boolean {
+  return codeOf(error) === '26000' || codeOf(error) === '25P02'
 }
 
 /** The rows or the schema are not what Pawl writes: a value that cannot be read, a missing table or column, a broken page. */

@@ -4,7 +4,7 @@ import type { EnqueueResult } from '../../store/jobs.ts'
 import type { ClaimRequest, FinishedRun } from '../../store/runs.ts'
 import { asLiteral } from './array-literal.ts'
 import type { Connection, SqlValue } from './connection.ts'
-import { isRefusedStatement, isUnknownStatement } from './errors.ts'
+import { isAboutNeighbour, isRefusedStatement } from './errors.ts'
 import { SharedConnection } from './shared-connection.ts'
 import {
   newRunIds,
@@ -89,6 +89,8 @@ export class HotWrites {
   readonly #shared: SharedConnection
   #onTheWay = 0
   #isWoken = false
+  /** How many enqueues the first half has left behind, see `#takeEnqueues`. */
+  #secondHalf = 0
   /** How many questions of each round are not answered. A round ends when somebody waits for all of its answers. */
   readonly #open = new Map<number, number>()
   #round = 0
@@ -178,6 +180,8 @@ export class HotWrites {
   }
 
   #takeSteps(): Step[] {
+    // Nothing else with it: so it takes the same connection as the first half, and comes behind it.
+    if (this.#secondHalf > 0) return [this.#enqueueStep(this.#takeSecondHalf())]
     const finishes = this.#finishes.splice(0)
     // One at a time: a second one of the same transaction would tell what it started under the same number.
     const claim = this.#claims.shift()
@@ -206,7 +210,15 @@ export class HotWrites {
     // both halves take the same way: who asked first is accepted first.
     const isHalved =
       isAlone && this.#parts.pipelines && this.#onTheWay === 0 && most >= HALVED_FROM && jobs <= SHARING_MAX
-    return this.#enqueues.splice(0, isHalved ? Math.ceil(most / 2) : most)
+    if (!isHalved) return this.#enqueues.splice(0, most)
+    this.#secondHalf = most >> 1
+    return this.#enqueues.splice(0, most - this.#secondHalf)
+  }
+
+  #takeSecondHalf(): AskedEnqueue[] {
+    const half = this.#enqueues.splice(0, this.#secondHalf)
+    this.#secondHalf = 0
+    return half
   }
 
   /** All or nothing. What cannot be written is looked for by writing each alone: it fails without the others. */
@@ -215,8 +227,7 @@ export class HotWrites {
     try {
       answers = await this.#send(steps)
     } catch (error) {
-      // It was to be prepared by a transaction before it on the same connection, which failed before it came to that.
-      if (isUnknownStatement(error) && tries === 1) return this.#commit(steps, 2)
+      if (isAboutNeighbour(error) && tries === 1) return this.#commit(steps, 2)
       const parts = steps.flatMap((step) => step.split())
       if (parts.length === 1 || !isRefusedStatement(error)) for (const step of steps) step.fail(error)
       else for (const part of parts) await this.#commit([part])
@@ -347,9 +358,11 @@ async function send(connection: Connection, steps: readonly Step[]): Promise<(re
   passFaultPoint('store:before-commit')
   const [first] = steps
   if (steps.length === 1 && first !== undefined) return [await ask(connection, first)]
+  // Before anything is sent: what came after a `begin` that nobody ends would be the next user's.
+  const literals = steps.map(({ values }) => values.map(asLiteral))
   const sent = connection.together((): Promise<readonly unknown[] | undefined>[] => [
     connection.exec('begin') as Promise<undefined>,
-    ...steps.map((step) => ask(connection, step)),
+    ...steps.map(({ sql }, index) => connection.all(sql, ...(literals[index] ?? []))),
     connection.exec('commit') as Promise<undefined>,
   ])
   const settled = await Promise.allSettled(sent)

@@ -44,6 +44,8 @@ export async function onClient<T>(pool: PgPool, work: (client: PoolClient) => Pr
 export interface PgClient extends Queryable {
   connect(): Promise<unknown>
   end(): Promise<void>
+  /** Lets the process end although the connection is open. */
+  unref?(): void
   on(event: 'error' | 'end', listener: (error: Error) => void): unknown
   on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown
 }

@@ -55,10 +55,12 @@ export class QueueVacuum {
     await this.#working
   }
 
-  /** A vacuum that is under way is broken off. */
+  /** Nobody waits any more for a vacuum that is under way; the server may go on with it. */
   async close(): Promise<void> {
     this.#closed = true
-    await waitAtMost(GOODBYE_MS, Promise.all([this.#client?.end().catch(() => {}), this.quiet()]))
+    const client = this.#client
+    await waitAtMost(GOODBYE_MS, Promise.all([client?.end().catch(() => {}), this.quiet()]))
+    client?.unref?.()
   }
 
   /** Never throws. Whoever may not do it, or loses the connection, leaves it to the server and to others. */
@@ -71,9 +73,8 @@ export class QueueVacuum {
     } catch {
       // See above.
     }
-    const client = this.#client
+    await this.#client?.end().catch(() => {})
     this.#client = null
-    await client?.end().catch(() => {})
   }
 
   async #vacuumOn(client: PgClient): Promise<void> {
@@ -81,7 +82,8 @@ export class QueueVacuum {
     const { dead, live } = await readRows(client, schema)
     // Others may have removed them meanwhile.
     this.#left = Math.min(this.#left, dead)
-    if (dead < this.#left + DEAD_ROWS_MIN + live / LIVE_ROWS_PER_DEAD) return
+    // Twice: while somebody may still see them, each vacuum passes over all that were left, for nothing.
+    if (dead < 2 * this.#left + DEAD_ROWS_MIN + live / LIVE_ROWS_PER_DEAD) return
     await client.query({ text: VACUUM(schema) })
     this.#left = (await readRows(client, schema)).dead
   }

@@ -8,15 +8,9 @@ const SEND_EVERY_MS = 10
 const LISTEN_AGAIN_MS = 1_000
 const GOODBYE_MS = 1_000
 
-/** A connection that listens. */
-interface Ear extends PgClient {
-  /** Lets the process end although the connection is open. */
-  unref?(): void
-}
-
 export interface WakeUpParts {
   /** Null: nobody is told, and everybody looks by himself from time to time. */
-  readonly openClient: (() => Promise<Ear>) | null
+  readonly openClient: (() => Promise<PgClient>) | null
   /** Sends on some connection, outside of any transaction. */
   readonly notify: (channel: string, payload: string) => Promise<void>
   readonly channel: string
@@ -34,7 +28,7 @@ const NOTIFY_WITHIN = 'select pg_notify($1, $2)::text as told'
 export class WakeUps {
   readonly #parts: WakeUpParts
   #hear: () => void = () => {}
-  #client: Ear | null = null
+  #client: PgClient | null = null
   #listening = false
   #closed = false
   #timer: NodeJS.Timeout | null = null
@@ -104,7 +98,7 @@ export class WakeUps {
     }
   }
 
-  #openAgain(lost: Ear | null): void {
+  #openAgain(lost: PgClient | null): void {
     if (this.#closed || lost !== this.#client) return
     this.#client = null
     void lost?.end().catch(() => {})
