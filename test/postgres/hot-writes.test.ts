@@ -1,7 +1,6 @@
 // What is asked for in one turn of the event loop goes to the server together, and in its order.
 import { Client, type PoolClient } from 'pg'
 import { expect, test } from 'vitest'
-import { RUNNING_LIMIT } from '../../src/domain/limits.ts'
 import { endOf, NOW, newId, newJob, newJobs, newNode } from '../../src/store/conformance/fixtures.ts'
 import type { ClaimedJob } from '../../src/store/runs.ts'
 import { type PgPool, postgres } from '../../src/stores/postgres/index.ts'
@@ -129,15 +128,6 @@ test('those who ask together go through one connection, also when a claim comes 
   await accepted
   await claimed
   expect([...stage.pool.accepting.values()]).toEqual([2])
-})
-
-test('two claims of one turn under a limit take from the head of the queue one after the other', async () => {
-  await using stage = await open()
-  await stage.store.setLimit(RUNNING_LIMIT, 100)
-  const jobs = newJobs(40)
-  await stage.store.enqueueJobs(jobs, NOW)
-  const [first, second] = await Promise.all([stage.claim(20), stage.claim(20)])
-  expect([...first.jobs, ...second.jobs].map(({ claim }) => claim.jobId)).toEqual(jobs.map(({ jobId }) => jobId))
 })
 
 test('jobs that are asked for in one turn stand in the queue in that order', async () => {

@@ -24,6 +24,7 @@ import {
   readEnded,
   tellEnded,
 } from './statements/plain-finish.ts'
+import { particularsOf } from './statements/start-jobs.ts'
 
 export interface HotWritesParts {
   /** An error as those who asked are told it. */
@@ -274,7 +275,7 @@ export class HotWrites {
       sql: openClaimText(question.limit, kind),
       values: openClaimValues(question, runIds),
       jobs: question.limit,
-      answer: (rows) => this.#answerClaim(asked, runIds, rows as readonly OpenClaimRow[]),
+      answer: (rows) => this.#answerClaim(asked, readOpenClaim(rows as readonly OpenClaimRow[], runIds)),
       fail: asked.reject,
       split: () => [this.#claimStep(asked, kind)],
     }
@@ -304,9 +305,9 @@ export class HotWrites {
       values: [...openClaimValues(claim.question, runIds), ...plainFinishValues(ends)],
       jobs: claim.question.limit + ends.reduce((sum, { runs }) => sum + runs.length, 0),
       answer: (answered) => {
-        const rows = answered as readonly OpenClaimRow[]
-        const ended = answerFinishes(finishes, rows[0])
-        const started = this.#answerClaim(claim, runIds, rows)
+        const read = readOpenClaim(answered as readonly OpenClaimRow[], runIds)
+        const ended = answerFinishes(finishes, read.ended)
+        const started = this.#answerClaim(claim, read)
         return { xid: ended.xid, transitions: [...ended.transitions, ...started.transitions] }
       },
       fail: (error) => {
@@ -316,14 +317,13 @@ export class HotWrites {
     }
   }
 
-  #answerClaim(asked: AskedClaim, runIds: readonly string[], rows: readonly OpenClaimRow[]): Told {
-    const claim = readOpenClaim(rows, runIds)
+  #answerClaim(asked: AskedClaim, claim: OpenClaim): Told {
     if (claim.isDue && !claim.isLimited) {
       this.#promotes = true
       this.#claims.push(asked)
       this.#wake()
     } else asked.resolve(claim)
-    return { xid: rows[0]?.xid ?? null, transitions: readStarted(claim, asked.question.now) }
+    return { xid: claim.ended.xid, transitions: readStarted(claim, asked.question.now) }
   }
 
   /** Delayed Jobs that have become due: the claim behind it sees them. */
@@ -397,16 +397,19 @@ function valueOf<T>(settled: PromiseSettledResult<T>): T {
 
 /** What everybody is told of the Jobs that were claimed. */
 function readStarted({ rows }: OpenClaim, now: number): Transition[] {
-  return rows.map((row) => ({
-    kind: 'job.started',
-    jobId: row.job_id,
-    runId: row.run_id,
-    chainId: row.chain_id ?? row.job_id,
-    type: row.type,
-    status: 'RUNNING',
-    outcome: null,
-    reason: null,
-    attempt: row.attempt,
-    at: now,
-  }))
+  return rows.map((row) => {
+    const { chain_id, attempt } = particularsOf(row)
+    return {
+      kind: 'job.started',
+      jobId: row.job_id,
+      runId: row.run_id,
+      chainId: chain_id ?? row.job_id,
+      type: row.type,
+      status: 'RUNNING',
+      outcome: null,
+      reason: null,
+      attempt,
+      at: now,
+    }
+  })
 }

@@ -134,11 +134,16 @@ told as (
   from started
   having count(*) > 0
 )
-select gate.is_limited, gate.is_due, ${WRITTEN_AS} as xid,
-  ${kind === 'with-ends' ? `case when coalesce(s.place, 1) = 1 then ${ENDED_SEQS} end` : 'null'} as ended,
-  case gate.lanes when 1 then (select count(*) from locked) else (select sum(jobs) from share) end as expected,
-  s.seq, s.lane_id, (select lane.type from lane where lane.lane_id = s.lane_id) as type,
-  s.place, s.priority, ${STARTED_COLUMNS}
+select
+  case when coalesce(s.place, 1) = 1 then json_build_object(
+    'is_limited', gate.is_limited,
+    'is_due', gate.is_due,
+    'xid', ${WRITTEN_AS},
+    'ended', ${kind === 'with-ends' ? `${ENDED_SEQS}::text` : 'null'},
+    'expected', case gate.lanes when 1 then (select count(*) from locked) else (select sum(jobs) from share) end,
+    'types', (select json_object_agg(lane_id, type) from lane)
+  )::text end as whole,
+  s.seq, s.lane_id, s.priority, ${STARTED_COLUMNS}
 from (select) always
 left join gate on true
 left join started s on true
@@ -150,18 +155,19 @@ function shifted(sql: string): string {
   return sql.replace(/\$(\d+)/g, (_, number: string) => `$${Number(number) + CLAIM_PARAMETERS}`)
 }
 
-/** One Job that was claimed; or one row that says why there is none. */
-export type OpenClaimRow = {
+/** One Job that was claimed, in the order of the queue; or one row without. The first one also has a `Whole`, as JSON. */
+export type OpenClaimRow = { readonly whole: string | null } & (Omit<StartedRow, 'run_id'> | { readonly seq: null })
+
+/** What is told of all that was claimed, once. */
+interface Whole extends EndedRow {
   readonly is_limited: boolean | null
   readonly is_due: boolean | null
   readonly expected: number | null
-} & EndedRow &
-  (PlacedRow | { readonly seq: null })
+  /** By the numbers of lanes. Null: there is none that could be claimed from. */
+  readonly types: Readonly<Record<string, string>> | null
+}
 
 type OpenStartedRow = StartedRow & { readonly type: string }
-
-/** `place`: which one of those that were claimed it is, from 1 on. */
-type PlacedRow = Omit<OpenStartedRow, 'run_id'> & { readonly place: number }
 
 const texts = new Map<string, string>()
 
@@ -203,21 +209,24 @@ export interface OpenClaim {
   readonly rows: readonly OpenStartedRow[]
   /** How many of the Jobs that were chosen another took or changed at the same time. */
   readonly lost: number
+  /** What the same statement has ended. */
+  readonly ended: EndedRow
 }
 
 /** The ids of the Runs do not come back: whoever asked has them. */
 export function readOpenClaim(answered: readonly OpenClaimRow[], runIds: readonly string[]): OpenClaim {
-  const rows = answered.flatMap((row) => (row.seq === null ? [] : [withRunId(row, runIds)]))
-  const [first] = answered
+  const whole = JSON.parse(answered[0]?.whole ?? '{}') as Partial<Whole>
+  const rows = answered.flatMap((row, index) =>
+    // In place: there are many, and nobody else has them.
+    row.seq === null
+      ? []
+      : [Object.assign(row, { run_id: runIds[index] as string, type: whole.types?.[row.lane_id] ?? '' })],
+  )
   return {
-    isLimited: first?.is_limited ?? false,
-    isDue: first?.is_due ?? false,
+    isLimited: whole.is_limited ?? false,
+    isDue: whole.is_due ?? false,
     rows,
-    lost: (first?.expected ?? 0) - rows.length,
+    lost: (whole.expected ?? 0) - rows.length,
+    ended: { ended: whole.ended ?? null, xid: whole.xid ?? null },
   }
-}
-
-function withRunId(row: PlacedRow, runIds: readonly string[]): OpenStartedRow {
-  // In place: there are many, and nobody else has them.
-  return Object.assign(row, { run_id: runIds[row.place - 1] as string })
 }
