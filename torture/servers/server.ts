@@ -128,9 +128,15 @@ export class PostgresServer implements AsyncDisposable {
     await this.#end(STOP_SIGNALS[mode])
   }
 
-  /** Kills its first process, as when memory runs out. The others notice and end themselves. */
+  /**
+   * Kills its first process, as when memory runs out. The others notice and end themselves; until they have, they may still answer,
+   * and the server does not start again.
+   */
   async kill(): Promise<void> {
+    const others = childrenOf(this.#process?.pid)
     await this.#end('SIGKILL')
+    const deadline = performance.now() + STOPPED_WITHIN_MS
+    while (others.some(isThere) && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10))
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
@@ -180,6 +186,24 @@ function initialise({ folder: programs }: Binaries, folder: string, user: User):
     ...user,
   })
   if (status !== 0) throw new Error(`initdb failed (${status}):\n${stdout}\n${stderr}`)
+}
+
+/** None where the system does not say. */
+function childrenOf(pid: number | undefined): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+/** It has not ended. One that has may still be listed, as long as nobody has asked how. */
+function isThere(pid: string): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
+  } catch {
+    return false
+  }
 }
 
 /** Below the ports that systems give to outgoing connections: a server that restarts must find its own again. */
